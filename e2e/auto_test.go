@@ -138,7 +138,7 @@ func (s *scenario) allUnmoved(ctx context.Context, duration time.Duration) error
 func (s *scenario) unmoved(ctx context.Context, member string, duration time.Duration) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	c, err := client.NewWithWatch(s.watchers[member], client.Options{Scheme: system.Scheme()})
+	c, err := system.ClientOf(s.watchers[member])
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/e2e/census"
 	"github.com/fedquota/fedquota/e2e/fleet"
-	"github.com/fedquota/fedquota/e2e/system"
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
@@ -108,7 +108,7 @@ func (p *plain) cutOff(member string) {
 	p.must(err)
 	config := rest.CopyConfig(p.watchers[member])
 	config.Host = fmt.Sprintf("https://127.0.0.1:%d", port)
-	c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+	c, err := client.New(config, client.Options{Scheme: schemes.All()})
 	p.must(err)
 	p.writers[member] = c
 }

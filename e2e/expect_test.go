@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 )
 
 // long is from when on a wait is told of: scenarios cost waits for the most part.
@@ -38,25 +39,7 @@ func (s *scenario) tellOfWait(what string, began time.Time) {
 
 // await polls until check finds nothing wrong, or returns the last that was.
 func await(ctx context.Context, check func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	var last error
-	for {
-		err := check(ctx)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil || last == nil {
-			last = err
-		}
-		select {
-		case <-ctx.Done():
-			return last
-		case <-ticker.C:
-		}
-	}
+	return systemtest.Await(ctx, pollInterval, patience, check)
 }
 
 // holds sees that check finds nothing wrong for a while.

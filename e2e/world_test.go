@@ -118,9 +118,7 @@ func (w *world) spareAgent(t *testing.T, member string) *fleet.Process {
 // clientOf returns a client that is not held back.
 func clientOf(t *testing.T, config *rest.Config) client.WithWatch {
 	t.Helper()
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	c, err := client.NewWithWatch(config, client.Options{Scheme: system.Scheme()})
+	c, err := system.ClientOf(config)
 	if err != nil {
 		t.Fatal(err)
 	}

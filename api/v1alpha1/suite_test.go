@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 )
 
 const (
@@ -29,32 +29,12 @@ const (
 // server is how to reach the API server that TestMain started, if its programs are at hand.
 var server *rest.Config
 
+// TestMain runs the tests with an API server that has the CRDs, if its programs are at hand.
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-// run runs the tests with an API server that has the CRDs, if its programs are at hand.
-func run(m *testing.M) int {
-	if os.Getenv(assetsVariable) == "" {
-		return m.Run()
-	}
-	const patience = 2 * time.Minute
-	env := &envtest.Environment{
-		CRDDirectoryPaths: []string{crdFolder}, ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-	}
-	config, err := env.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "start an API server with the CRDs:", err)
-		return 1
-	}
-	server = config
-	code := m.Run()
-	if err := env.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, "stop the API server:", err)
-		return 1
-	}
-	return code
+	os.Exit(apiserver.Run(m, apiserver.Options{Files: []string{"config/crd/bases"}}, func(env *envtest.Environment) error {
+		server = env.Config
+		return nil
+	}))
 }
 
 // newClient returns a client of the API server, or skips the test if there is none.

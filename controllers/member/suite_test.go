@@ -11,23 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 )
 
 const (
@@ -46,39 +43,12 @@ const (
 // server is how to reach the API server that TestMain started, if its programs are at hand.
 var server *rest.Config
 
+// TestMain runs the tests with an API server that has the CRDs, the policies and the roles of a member.
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-// run runs the tests with an API server that has the CRDs, the policies and the roles of a member.
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	if os.Getenv(assetsVariable) == "" {
-		return m.Run()
-	}
-	const patience = 2 * time.Minute
-	env := &envtest.Environment{
-		CRDDirectoryPaths: []string{"../../config/crd/bases"}, ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-	}
-	config, err := env.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "start an API server with the CRDs:", err)
-		return 1
-	}
-	config.QPS, config.Burst = -1, -1
-	server = config
-	code := 1
-	if err := install(context.Background()); err == nil {
-		code = m.Run()
-	} else {
-		fmt.Fprintln(os.Stderr, "install what a member needs:", err)
-	}
-	if err := env.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, "stop the API server:", err)
-		return 1
-	}
-	return code
+	os.Exit(apiserver.Run(m, apiserver.Options{Files: []string{"config/crd/bases"}}, func(env *envtest.Environment) error {
+		server = env.Config
+		return install(context.Background())
+	}))
 }
 
 // install applies the manifests of a member, and waits until its policies are in force.
@@ -185,10 +155,7 @@ func clientOf(user string) (client.WithWatch, error) {
 			config.Impersonate.Groups = []string{"system:masters"}
 		}
 	}
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: schemes.All()})
 	if err == nil {
 		clients.Store(user, c)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,15 +21,12 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/fedquota/fedquota/controllers/patches"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 )
 
-const (
-	assetsVariable = "KUBEBUILDER_ASSETS"
-	day            = 24 * time.Hour
-)
+const day = 24 * time.Hour
 
 // rotation is an API server whose webhook two replicas serve by turns, each with its own idea of the certificate.
 type rotation struct {
@@ -50,9 +46,6 @@ type rotation struct {
 // TestRotation renews a certificate twice under load, step by step. A request whose review does not reach the webhook
 // is refused: none is.
 func TestRotation(t *testing.T) {
-	if os.Getenv(assetsVariable) == "" {
-		t.Skipf("%s is not set: run `make test`, which builds an API server", assetsVariable)
-	}
 	r := startRotation(t)
 	r.live(2 * day)
 	r.ensure(0)
@@ -86,18 +79,7 @@ func TestRotation(t *testing.T) {
 
 func startRotation(t *testing.T) *rotation {
 	t.Helper()
-	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: 2 * time.Minute}
-	config, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	config.QPS = -1
-	api, err := client.New(config, client.Options{})
+	api, err := client.New(apiserver.Start(t, apiserver.Options{}).Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func (b *beside) begins() {
 func (b *beside) watches() {
 	b.Helper()
 	b.last, b.changed = time.Now(), map[change]int32{}
-	c, err := client.NewWithWatch(b.Hub.Config, client.Options{Scheme: system.Scheme()})
+	c, err := system.Client(b.Hub)
 	b.must(err)
 	b.background(func(ctx context.Context) {
 		events, err := c.Watch(ctx, &clusterv1.MachineDeploymentList{}, client.InNamespace(clusterNamespace))

@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -80,9 +79,7 @@ func (w *world) showLog() {
 // client returns a client that is not held up by limits of its own.
 func (w *world) client(config *rest.Config) client.Client {
 	w.Helper()
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+	c, err := system.ClientOf(config)
 	w.must(err)
 	return c
 }
@@ -98,13 +95,9 @@ func (w *world) must(err error) {
 // eventually waits until a condition has nothing to complain of.
 func (w *world) eventually(what string, condition func(context.Context) error) {
 	w.Helper()
-	began, last := time.Now(), error(nil)
-	err := wait.PollUntilContextTimeout(w.Context(), poll, patience, true, func(ctx context.Context) (bool, error) {
-		last = condition(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		w.Fatalf("waiting for %s: %v: %v", what, err, last)
+	began := time.Now()
+	if err := systemtest.Await(w.Context(), poll, patience, condition); err != nil {
+		w.Fatalf("waiting for %s: %v", what, err)
 	}
 	w.Logf("%s: after %s", what, time.Since(began).Round(time.Millisecond))
 }

@@ -4,12 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
+
+// Root is the folder of the project: the working directory, or the next one above it that has a go.mod.
+func Root() (string, error) {
+	folder, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder, nil
+		}
+		if folder == filepath.Dir(folder) {
+			return "", errors.New("no folder above has a go.mod")
+		}
+		folder = filepath.Dir(folder)
+	}
+	return "", err
+}
 
 // ClusterAPICRDs returns the files of Cluster API's CRDs of the given resources ("clusters", …), in the version that
 // this module requires. The fleet itself needs the clusters; each more costs the hub time and memory. It needs the go

@@ -11,8 +11,6 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -51,10 +49,8 @@ func startWorld(t *testing.T) *world {
 	s := systemtest.Start(t, options)
 	w := &world{T: t, System: s, clients: map[string]client.Client{}}
 	for _, c := range append([]*fleet.ControlPlane{s.Hub}, s.Members...) {
-		config := rest.CopyConfig(c.Config)
-		config.QPS = -1
 		var err error
-		if w.clients[c.Name], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
+		if w.clients[c.Name], err = system.Client(c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,16 +158,8 @@ func decode(t *testing.T, namespace, content string) []*unstructured.Unstructure
 
 // await waits until a condition has nothing to complain of.
 func await(ctx context.Context, what string, condition func(context.Context) error) error {
-	var last error
-	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
-		err := condition(ctx)
-		if err == nil || ctx.Err() == nil { // else it says no more than that time is up
-			last = err
-		}
-		return err == nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("waiting for %s: %w: %w", what, err, last)
+	if err := systemtest.Await(ctx, poll, patience, condition); err != nil {
+		return fmt.Errorf("waiting for %s: %w", what, err)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/node"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 )
 
 const (
@@ -98,9 +99,7 @@ func (w *world) archive(name string) string {
 // client returns a client that is not held back.
 func (w *world) client(config *rest.Config) client.WithWatch {
 	w.Helper()
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	c, err := client.NewWithWatch(config, client.Options{Scheme: system.Scheme()})
+	c, err := system.ClientOf(config)
 	w.must(err)
 	return c
 }
@@ -123,21 +122,9 @@ func (w *world) must(err error) {
 // eventually waits until check finds nothing wrong.
 func (w *world) eventually(what string, check func(ctx context.Context) error) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
-	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		err := check(ctx)
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			w.fault("%s: %v", what, err)
-			w.Fatal(w.dump())
-		case <-ticker.C:
-		}
+	if err := systemtest.Await(w.Context(), pollInterval, patience, check); err != nil {
+		w.fault("%s: %v", what, err)
+		w.Fatal(w.dump())
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/report"
@@ -38,9 +37,7 @@ type crowd struct {
 
 func (w *world) crowd(member string) *crowd {
 	w.Helper()
-	config := rest.CopyConfig(w.Member(member).Config)
-	config.QPS = -1
-	c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+	c, err := system.Client(w.Member(member))
 	w.must(err)
 	return &crowd{world: w, client: c}
 }

@@ -20,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -206,9 +205,7 @@ func (w *world) storm(namespace string) (calm func()) {
 	var writers sync.WaitGroup
 	var tried, created atomic.Int64
 	for _, cluster := range []string{east, west} {
-		config := rest.CopyConfig(w.Member(cluster).Config)
-		config.QPS = -1
-		c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+		c, err := system.Client(w.Member(cluster))
 		w.must(err)
 		for range 8 { // each may be held for half a second once the agent is there
 			writers.Go(func() {

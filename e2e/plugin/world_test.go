@@ -70,7 +70,7 @@ func startWorld(t *testing.T) *world {
 	w := &world{T: t, System: s, clients: map[string]client.WithWatch{}, root: systemtest.Root(t), asked: systemtest.AskedFor(t)}
 	for _, c := range append([]*fleet.ControlPlane{s.Hub}, s.Members...) {
 		var err error
-		if w.clients[c.Name], err = client.NewWithWatch(c.Config, client.Options{Scheme: system.Scheme()}); err != nil {
+		if w.clients[c.Name], err = system.Client(c); err != nil {
 			t.Fatal(err)
 		}
 	}

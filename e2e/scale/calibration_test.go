@@ -120,15 +120,8 @@ func (b *both) must(err error) {
 // eventually waits until a condition gives no error, and says which one it gave last if that never comes.
 func (b *both) eventually(what string, condition func(context.Context) error) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), patienceOfTest)
-	defer cancel()
-	var last error
-	err := until(ctx, 50*time.Millisecond, func(ctx context.Context) bool {
-		last = condition(ctx)
-		return last == nil
-	})
-	if err != nil {
-		b.Fatalf("waiting for %s: %v", what, last)
+	if err := systemtest.Await(b.Context(), 50*time.Millisecond, patienceOfTest, condition); err != nil {
+		b.Fatalf("waiting for %s: %v", what, err)
 	}
 }
 

@@ -37,7 +37,7 @@ type reading struct {
 	managerCPU, hubCPU, fleetCPU float64
 	// stored is how many bytes the hub's etcd has written into its files.
 	stored                          float64
-	rss, peak                       uint64
+	rss, peak                       float64
 	goroutines                      float64
 	hubReads, hubWrites, memberSent float64
 	memberRequests, hubRequests     map[string]int64
@@ -77,11 +77,7 @@ func (p *probe) read(ctx context.Context) reading {
 	}
 	pid := p.rig.HubManager.PID()
 	now.managerCPU = benchrig.CPUSeconds(pid)
-	if process, err := procfs.NewProc(pid); err == nil {
-		if status, err := process.NewStatus(); err == nil {
-			now.rss, now.peak = status.VmRSS, status.VmHWM
-		}
-	}
+	now.peak, now.rss = benchrig.Memory(pid)
 	p.scrape(ctx, &now)
 	p.scrapeHub(ctx, &now)
 	return now

@@ -129,7 +129,7 @@ func difference(before, after reading) row {
 		return after - before
 	}
 	result := row{
-		PeakMiB: float64(after.peak) / (1 << 20), RSSMiB: float64(after.rss) / (1 << 20), Goroutines: after.goroutines,
+		PeakMiB: after.peak, RSSMiB: after.rss, Goroutines: after.goroutines,
 		ManagerCPU: since(before.managerCPU, after.managerCPU), HubCPU: since(before.hubCPU, after.hubCPU), FleetCPU: since(before.fleetCPU, after.fleetCPU),
 		Rounds: since(before.rounds, after.rounds), HubReads: since(before.hubReads, after.hubReads), HubWrites: since(before.hubWrites, after.hubWrites),
 		PoolRounds: since(before.poolRounds, after.poolRounds),

@@ -16,6 +16,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/scale/members"
 	"github.com/fedquota/fedquota/e2e/system"
@@ -87,7 +88,7 @@ func startRig(ctx context.Context, o options) (*rig, error) {
 func (r *rig) prepare(ctx context.Context) (err error) {
 	config := rest.CopyConfig(r.Hub.Config)
 	config.QPS = -1
-	if r.hub, err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
+	if r.hub, err = client.New(config, client.Options{Scheme: schemes.All()}); err != nil {
 		return err
 	}
 	discovery, err := members.DiscoveryOf(ctx, config)

@@ -17,7 +17,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -285,12 +284,7 @@ func (w *world) must(err error) {
 // eventually waits for a condition.
 func (w *world) eventually(what string, condition func(ctx context.Context) error) {
 	w.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		last = condition(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		w.Fatalf("waiting for %s: %v: %v", what, err, last)
+	if err := systemtest.Await(w.Context(), 50*time.Millisecond, patience, condition); err != nil {
+		w.Fatalf("waiting for %s: %v", what, err)
 	}
 }

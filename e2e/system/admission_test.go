@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -56,10 +55,8 @@ func startMember(t *testing.T) *member {
 	t.Helper()
 	s := startSystem(t, system.Options{Bare: true})
 	m := &member{system: s, plane: s.Members[0]}
-	config := rest.CopyConfig(m.plane.Config)
-	config.QPS = -1
 	var err error
-	if m.WithWatch, err = client.NewWithWatch(config, client.Options{Scheme: system.Scheme()}); err != nil {
+	if m.WithWatch, err = system.Client(m.plane); err != nil {
 		t.Fatal(err)
 	}
 	m.hub = client.WithFieldOwner(m.WithWatch, quotav1alpha1.HubFieldManager)

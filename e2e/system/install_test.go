@@ -22,13 +22,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 	"github.com/fedquota/fedquota/internal/bundle"
 )
 
@@ -44,13 +44,8 @@ type installed struct {
 func (i *installed) eventually(what string, condition func(ctx context.Context) error) time.Duration {
 	i.Helper()
 	began := time.Now()
-	var last error
-	err := wait.PollUntilContextTimeout(i.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		last = condition(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		i.Fatalf("waiting for %s: %v: %v", what, err, last)
+	if err := systemtest.Await(i.Context(), 50*time.Millisecond, 2*time.Minute, condition); err != nil {
+		i.Fatalf("waiting for %s: %v", what, err)
 	}
 	return time.Since(began)
 }

@@ -14,13 +14,11 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
@@ -310,18 +308,14 @@ func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, a
 	return p, err
 }
 
-// Client returns an administrator's client of a control plane.
-func Client(c *fleet.ControlPlane) (client.Client, error) {
-	return client.New(c.Config, client.Options{Scheme: Scheme()})
-}
+// Client returns an administrator's client of a control plane, which is not held back.
+func Client(c *fleet.ControlPlane) (client.WithWatch, error) { return ClientOf(c.Config) }
 
-// Scheme returns the kinds that tests and the demo use.
-func Scheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(clusterv1.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	return scheme
+// ClientOf returns the client of a connection, which is not held back.
+func ClientOf(config *rest.Config) (client.WithWatch, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	return client.NewWithWatch(config, client.Options{Scheme: schemes.All()})
 }
 
 // guarded waits until the guard refuses an administrator in a member, as it does once its API server has read it.

@@ -111,7 +111,7 @@ func connect(c *fleet.ControlPlane) (client.WithWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.NewWithWatch(config, client.Options{Scheme: system.Scheme()})
+	return system.ClientOf(config)
 }
 
 // giveShare creates a budget for a namespace, unless it is there.

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
 )
@@ -71,7 +72,7 @@ func newDisplay(d demo) (*display, error) {
 			return nil, err
 		}
 		config.QPS, config.Burst = 100, 200
-		if result.clients[name], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
+		if result.clients[name], err = client.New(config, client.Options{Scheme: schemes.All()}); err != nil {
 			return nil, err
 		}
 	}

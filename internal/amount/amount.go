@@ -175,6 +175,29 @@ func (l List) Times(count int64) List {
 	return result
 }
 
+// Fitting returns how many of a unit the list has room for, in all names of the unit; of one that takes nothing, any
+// number.
+func (l List) Fitting(unit List) int64 {
+	count := int64(math.MaxInt64)
+	for name, each := range unit {
+		if each > 0 {
+			count = min(count, l[name]/each)
+		}
+	}
+	return count
+}
+
+// Filling returns how many of a unit it takes until they have what the list has, in all names of the unit.
+func (l List) Filling(unit List) int64 {
+	count := int64(0)
+	for name, each := range unit {
+		if each > 0 {
+			count = max(count, l[name]/each+min(1, l[name]%each))
+		}
+	}
+	return count
+}
+
 // Sub returns a − b per name of a, at least 0.
 func Sub(a, b List) List {
 	result := make(List, len(a))

@@ -125,3 +125,25 @@ func TestIsZero(t *testing.T) {
 		})
 	}
 }
+
+func TestUnits(t *testing.T) {
+	list := amount.List{"cpu": 7, "pods": 3}
+	for name, tc := range map[string]struct {
+		unit             amount.List
+		fitting, filling int64
+	}{
+		"one name binds":            {unit: amount.List{"cpu": 2, "pods": 1}, fitting: 3, filling: 4},
+		"it fits exactly":           {unit: amount.List{"pods": 3}, fitting: 1, filling: 1},
+		"more than there is":        {unit: amount.List{"cpu": 8}, filling: 1},
+		"of what the list lacks":    {unit: amount.List{"memory": 1}},
+		"of nothing, and of a name": {unit: amount.List{"memory": 0, "pods": 1}, fitting: 3, filling: 3},
+		"of nothing":                {fitting: math.MaxInt64},
+		"the largest":               {unit: amount.List{"cpu": math.MaxInt64}, filling: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if fitting, filling := list.Fitting(tc.unit), list.Filling(tc.unit); fitting != tc.fitting || filling != tc.filling {
+				t.Errorf("%d fit and %d fill it, want %d and %d", fitting, filling, tc.fitting, tc.filling)
+			}
+		})
+	}
+}

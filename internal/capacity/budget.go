@@ -91,17 +91,17 @@ const mostNamed = 16
 func StatusOf(
 	names []corev1.ResourceName, clusters []string, reports map[string]*quotav1alpha1.ClusterCapacity,
 ) *quotav1alpha1.CapacityStatus {
-	status, sum, nodes, reported := &quotav1alpha1.CapacityStatus{}, amount.List{}, int64(0), 0
-	formats := corev1.ResourceList{}
+	status, nodes := &quotav1alpha1.CapacityStatus{}, int64(0)
+	sum, formats := make(amount.List, len(names)), corev1.ResourceList{}
+	for _, name := range names {
+		sum[name] = 0
+	}
 	for _, cluster := range slices.Sorted(slices.Values(clusters)) {
 		report := reports[cluster]
 		if report == nil || report.Nodes == nil {
-			if len(status.Unreported) < mostNamed {
-				status.Unreported = append(status.Unreported, quotav1alpha1.ClusterName(cluster))
-			}
+			status.Unreported = append(status.Unreported, quotav1alpha1.ClusterName(cluster))
 			continue
 		}
-		reported++
 		nodes += int64(*report.Nodes)
 		allocatable := amount.Saturate(report.Allocatable, amount.Down)
 		for _, name := range names {
@@ -112,14 +112,13 @@ func StatusOf(
 			}
 		}
 	}
-	for _, name := range names {
-		sum[name] += 0
-	}
 	status.Allocatable = sum.ToList(formats)
-	status.Summary = counted(nodes, "node") + " in " + counted(int64(reported), "cluster")
-	if without := len(clusters) - reported; without > 0 {
+	without := len(status.Unreported)
+	status.Summary = counted(nodes, "node") + " in " + counted(int64(len(clusters)-without), "cluster")
+	if without > 0 {
 		status.Summary += fmt.Sprintf(", %d without a report", without)
 	}
+	status.Unreported = status.Unreported[:min(without, mostNamed)]
 	return status
 }
 

@@ -14,12 +14,7 @@ func Selects(placement *quotav1alpha1.CapacityPlacement, cluster string, of map[
 	if placement.ClusterSelector == nil && len(placement.Clusters) == 0 {
 		return true
 	}
-	if slices.Contains(placement.Clusters, quotav1alpha1.ClusterName(cluster)) {
-		return true
-	}
-	if placement.ClusterSelector == nil {
-		return false
-	}
-	selector, err := metav1.LabelSelectorAsSelector(placement.ClusterSelector)
-	return err == nil && selector.Matches(labels.Set(of))
+	selector, err := metav1.LabelSelectorAsSelector(placement.ClusterSelector) // which nothing matches if there is none
+	return err == nil && selector.Matches(labels.Set(of)) ||
+		slices.Contains(placement.Clusters, quotav1alpha1.ClusterName(cluster))
 }

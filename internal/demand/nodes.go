@@ -3,7 +3,6 @@ package demand
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -90,9 +89,9 @@ func (b *Book) hopeful(
 	slices.SortFunc(without, func(a, b Owner) int { return cmp.Compare(a.Key(), b.Key()) })
 	growth := b.growth(share)
 	for _, owner := range without {
-		need, wanted := needs[owner], needs[owner].requests()
-		requests := need.pod.Requests()
-		pods := min(fit(growth, requests), wanted)
+		need, requests := needs[owner], needs[owner].pod.Requests()
+		wanted := need.Amounts.Filling(need.Unit)
+		pods := min(growth.Fitting(requests), wanted)
 		growth = amount.Sub(growth, requests.Times(pods))
 		switch {
 		case pods == 0:
@@ -100,7 +99,8 @@ func (b *Book) hopeful(
 			delete(needs, owner)
 		case pods < wanted:
 			full = true
-			needs[owner] = need.of(pods)
+			need.Amounts = need.Unit.Times(pods)
+			needs[owner] = need
 		}
 	}
 	return needs, full
@@ -118,34 +118,6 @@ func (b *Book) growth(share *quotav1alpha1.QuotaShare) amount.List {
 		}
 	}
 	return growth
-}
-
-// fit returns how many pods that request so much of a node there is room for.
-func fit(room, requests amount.List) int64 {
-	pods := int64(math.MaxInt64)
-	for name, value := range requests {
-		if value > 0 {
-			pods = min(pods, room[name]/value)
-		}
-	}
-	return pods
-}
-
-// requests returns how many requests are needed, as far as the smallest one tells.
-func (n need) requests() int64 {
-	most := int64(0)
-	for name, unit := range n.Unit {
-		if unit > 0 {
-			most = max(most, (n.Amounts[name]+unit-1)/unit)
-		}
-	}
-	return most
-}
-
-// of returns what so many of the requests need.
-func (n need) of(requests int64) need {
-	n.Amounts = n.Unit.Times(requests)
-	return n
 }
 
 // full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the

@@ -39,13 +39,7 @@ func (w *workload) lacks(unit, budget amount.List, now time.Time) int64 {
 	if !now.Before(w.StatedUntil) {
 		return 0
 	}
-	most := w.missing
-	for name, value := range unit.Only(budget) {
-		if value > 0 {
-			most = min(most, budget[name]/value)
-		}
-	}
-	return most
+	return min(w.missing, budget.Fitting(unit.Only(budget)))
 }
 
 // ask notes what a request of the workload asked for that did not fit a share.

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/fedquota/fedquota/e2e/native/cases"
 	"github.com/fedquota/fedquota/internal/nativequota"
-	"github.com/fedquota/fedquota/internal/validate/cases"
 )
 
 func TestName(t *testing.T) {

@@ -3,7 +3,6 @@ package requirement_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,11 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 	"github.com/fedquota/fedquota/internal/requirement"
 )
 
@@ -239,23 +237,8 @@ func attributes(class string) func(*corev1.PersistentVolumeClaim) {
 // business.
 func start(t *testing.T) client.Client {
 	t.Helper()
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		t.Skipf("%s is not set: run `make test`, which builds an API server", fleet.AssetsVariable)
-	}
-	const patience = 2 * time.Minute
-	environment := &envtest.Environment{ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience}
-	environment.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount", "PersistentVolumeClaimResize", "DefaultStorageClass")
-	config, err := environment.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := environment.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	config.QPS = -1
-	c, err := client.New(config, client.Options{})
+	env := apiserver.Start(t, apiserver.Options{Disabled: []string{"ServiceAccount", "PersistentVolumeClaimResize", "DefaultStorageClass"}})
+	c, err := client.New(env.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

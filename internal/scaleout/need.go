@@ -40,7 +40,7 @@ func (in *Input) needs() []need {
 	for i := range in.Clusters {
 		c := &in.Clusters[i]
 		for _, r := range c.Requests {
-			if count := min(r.Count, most(short, r.Unit)); count > 0 {
+			if count := min(r.Count, short.Filling(r.Unit)); count > 0 {
 				needs = append(needs, need{c, r.Unit, count, false})
 				short = amount.Sub(short, r.Unit.Times(count).Only(short))
 			}
@@ -102,24 +102,7 @@ func (r *Requests) asksFor(names []corev1.ResourceName) bool {
 
 // within returns how many of the requests there is room for. A name that room lacks is not bounded.
 func (r *Requests) within(room amount.List) int64 {
-	count := r.Count
-	for name, left := range room {
-		if each := r.Unit[name]; each > 0 {
-			count = min(count, left/each)
-		}
-	}
-	return count
-}
-
-// most returns in how many requests of a unit all that is short is used up; 0 if they ask for nothing of it.
-func most(short, unit amount.List) int64 {
-	count := int64(0)
-	for name, missing := range short {
-		if each := unit[name]; each > 0 && missing > 0 {
-			count = max(count, over(missing, each))
-		}
-	}
-	return count
+	return min(r.Count, room.Fitting(r.Unit.Only(room)))
 }
 
 // over returns a divided by b, rounded up.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fedquota/fedquota/e2e/native/cases"
 	"github.com/fedquota/fedquota/internal/validate"
-	"github.com/fedquota/fedquota/internal/validate/cases"
 )
 
 // problems returns what is wrong with the spec that the YAML says, a line for each problem.

@@ -18,9 +18,8 @@ import (
 // denial returns what native quota says of a request that does not fit, and after it what the fleet uses and who waits;
 // "" if the request fits.
 func denial(quota *corev1.ResourceQuota, share *quotav1alpha1.QuotaShare, asked corev1.ResourceList) string {
-	usage := quotav1.Mask(quotav1.Add(quota.Status.Used, asked), quotav1.ResourceNames(asked))
-	fits, exceeded := quotav1.LessThanOrEqual(usage, quota.Status.Hard)
-	if fits {
+	exceeded := lacking(asked, quota.Status.Used, quota.Status.Hard)
+	if len(exceeded) == 0 {
 		return ""
 	}
 	text := "exceeded quota: " + quota.Name +
@@ -41,8 +40,6 @@ func fleetOf(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) *quot
 // fleetText says what a refused team should know of the whole budget.
 func fleetText(fleet *quotav1alpha1.Fleet, names []corev1.ResourceName) string {
 	var totals []string
-	names = slices.Clone(names)
-	slices.Sort(names)
 	for _, name := range names {
 		used, known := fleet.Used[name]
 		if budget, limited := fleet.Budget[name]; known && limited {
@@ -57,16 +54,14 @@ func fleetText(fleet *quotav1alpha1.Fleet, names []corev1.ResourceName) string {
 
 // waitingText says who waits.
 func waitingText(fleet *quotav1alpha1.Fleet) string {
-	var text strings.Builder
-	for i, cluster := range fleet.Waiting {
-		if i == 0 {
-			text.WriteString("; waiting: ")
-		} else {
-			text.WriteString(", ")
-		}
-		text.WriteString(string(cluster))
+	if len(fleet.Waiting) == 0 {
+		return ""
 	}
-	return text.String()
+	names := make([]string, len(fleet.Waiting))
+	for i, cluster := range fleet.Waiting {
+		names[i] = string(cluster)
+	}
+	return "; waiting: " + strings.Join(names, ", ")
 }
 
 // waitText says for the event on a workload how long its request was held, and what is full.
@@ -100,14 +95,9 @@ func (c *claim) full(quota *corev1.ResourceQuota, fleet *quotav1alpha1.Fleet) (d
 
 // lacking returns the names of which less is left than a request asks for, sorted.
 func lacking(asked, used, hard corev1.ResourceList) []corev1.ResourceName {
-	var names []corev1.ResourceName
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		sum := asked[name].DeepCopy()
-		sum.Add(used[name])
-		if limit, limited := hard[name]; limited && sum.Cmp(limit) > 0 {
-			names = append(names, name)
-		}
-	}
+	sum := quotav1.Mask(quotav1.Add(used, asked), quotav1.ResourceNames(asked))
+	_, names := quotav1.LessThanOrEqual(sum, hard)
+	slices.Sort(names)
 	return names
 }
 

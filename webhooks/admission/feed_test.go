@@ -5,9 +5,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,17 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 // TestReadyOnceFed has a gate be ready when it has been told of all kinds: requests of a share that it does not know
 // are not held.
 func TestReadyOnceFed(t *testing.T) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, quotav1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
+	scheme := schemes.All()
 	kinds := map[string]client.Object{"QuotaShare": &quotav1alpha1.QuotaShare{}, "Lease": &coordinationv1.Lease{}, "ResourceQuota": &corev1.ResourceQuota{}}
 	informers, gate := &informertest.FakeInformers{Scheme: scheme, InformersByGVK: map[schema.GroupVersionKind]toolscache.SharedIndexInformer{}}, &Gate{}
 	for _, kind := range kinds {

@@ -99,9 +99,7 @@ var looked = sets.New(
 	nativequota.Pods,
 	nativequota.Claims,
 	schema.GroupResource{Group: "batch", Resource: "jobs"},
-	schema.GroupResource{
-		Group: "apps", Resource: "replicasets",
-	},
+	schema.GroupResource{Group: "apps", Resource: "replicasets"},
 	schema.GroupResource{Group: "apps", Resource: "statefulsets"},
 	schema.GroupResource{Group: "apps", Resource: "daemonsets"},
 	schema.GroupResource{Resource: "replicationcontrollers"},

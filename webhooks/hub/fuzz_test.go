@@ -19,6 +19,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 // seeds are objects, good and bad.
@@ -44,7 +45,7 @@ func FuzzReview(f *testing.F) {
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: clusterNamespace, Name: "east", Labels: map[string]string{"a": "b"}}}
 	sibling := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "other"}}
 	sibling.Spec.Placement.Clusters = []quotav1alpha1.ClusterName{"east"}
-	handlers := handlersOf(fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(cluster, sibling).Build())
+	handlers := handlersOf(fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(cluster, sibling).Build())
 	f.Fuzz(func(t *testing.T, before, after []byte) {
 		for _, operation := range []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete} {
 			review := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
@@ -72,7 +73,7 @@ func TestEnormous(t *testing.T) {
 			review := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 				Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(`{` + field + quantity + `}}}`)},
 			}}
-			for _, handler := range handlersOf(fake.NewClientBuilder().WithScheme(newScheme()).Build()) {
+			for _, handler := range handlersOf(fake.NewClientBuilder().WithScheme(schemes.All()).Build()) {
 				if !handler.Handle(t.Context(), review).Allowed {
 					t.Errorf("%.20s is refused", quantity)
 				}
@@ -84,7 +85,7 @@ func TestEnormous(t *testing.T) {
 // TestMangled answers reviews of objects that were mangled at random.
 func TestMangled(t *testing.T) {
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: clusterNamespace, Name: "east", Labels: map[string]string{"a": "b"}}}
-	handlers := handlersOf(fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(cluster).Build())
+	handlers := handlersOf(fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(cluster).Build())
 	r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // the same at each run
 	answered := map[int32]int{}
 	for range 5000 {
@@ -122,5 +123,5 @@ func mangled(r *rand.Rand) []byte {
 // handlersOf returns what answers reviews, without what recovers from a panic.
 func handlersOf(reader client.Reader) []admission.Handler {
 	v := &Validator{Reader: reader, Clusters: members.Namespaces{Home: clusterNamespace}, Serves: func(context.Context, string, schema.GroupResource) (bool, error) { return false, nil }}
-	return []admission.Handler{v.handler(newScheme()), Quoter{}}
+	return []admission.Handler{v.handler(schemes.All()), Quoter{}}
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fedquota/fedquota/internal/validate/cases"
+	"github.com/fedquota/fedquota/e2e/native/cases"
 )
 
 // generatedVariable says how many specs are compared, fewSpecs is how many without it.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 // pool returns a QuotaPool of the door's own.
@@ -257,7 +258,7 @@ func (d *door) lead(own, below string) client.Client {
 	d.must(d.Create(d.Context(), binding))
 	as := rest.CopyConfig(config)
 	as.Impersonate = rest.ImpersonationConfig{UserName: role.Name}
-	c, err := client.New(as, client.Options{Scheme: newScheme()})
+	c, err := client.New(as, client.Options{Scheme: schemes.All()})
 	d.must(err)
 	return c
 }

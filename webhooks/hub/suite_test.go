@@ -7,23 +7,18 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -35,6 +30,8 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
@@ -50,42 +47,19 @@ var config *rest.Config
 var cached client.Reader
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		return m.Run()
-	}
-	stop, err := serve()
-	code := 1
-	if err == nil {
-		code = m.Run()
-	}
-	if err := errors.Join(err, stop()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	os.Exit(apiserver.RunOn(m, serve))
 }
 
 // serve starts an API server that calls the webhook, and the webhook.
 func serve() (stop func() error, err error) {
-	crds, err := fleet.ClusterAPICRDs(context.Background(), "clusters")
+	env, err := apiserver.New(apiserver.Options{
+		ClusterAPI: []string{"clusters"},
+		Files:      []string{apiserver.CRD("federatedquotas"), apiserver.CRD("quotapools"), apiserver.CRD("quotarequirements")},
+	})
 	if err != nil {
-		return func() error { return nil }, err
+		return env.Stop, err
 	}
-	const patience = 2 * time.Minute
-	root := filepath.Join("..", "..", "config")
-	env := &envtest.Environment{
-		CRDDirectoryPaths: append(crds, filepath.Join(root, "crd", "bases", "quota.fedquota.io_federatedquotas.yaml"),
-			filepath.Join(root, "crd", "bases", "quota.fedquota.io_quotapools.yaml"),
-			filepath.Join(root, "crd", "bases", "quota.fedquota.io_quotarequirements.yaml")),
-		ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-		WebhookInstallOptions: envtest.WebhookInstallOptions{Paths: []string{filepath.Join(root, "webhook", "manifests.yaml")}, MaxTime: patience},
-	}
+	env.WebhookInstallOptions = envtest.WebhookInstallOptions{Paths: []string{"../../config/webhook/manifests.yaml"}, MaxTime: 2 * time.Minute}
 	if config, err = env.Start(); err != nil {
 		return env.Stop, err
 	}
@@ -112,7 +86,7 @@ func serve() (stop func() error, err error) {
 // newManager returns a manager that serves the webhook where the API server calls it.
 func newManager(at *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: newScheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: schemes.All(), Metrics: metricsserver.Options{BindAddress: "0"},
 		WebhookServer: webhook.NewServer(webhook.Options{Host: at.LocalServingHost, Port: at.LocalServingPort, CertDir: at.LocalServingCertDir}),
 	})
 	if err != nil {
@@ -152,14 +126,6 @@ func answers(ctx context.Context, at *envtest.WebhookInstallOptions) error {
 	}
 }
 
-func newScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(clusterv1.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	return scheme
-}
-
 // door is a client of the API server in a namespace of its own, which keeps what it is warned of.
 type door struct {
 	*testing.T
@@ -195,7 +161,7 @@ func newDoor(t *testing.T) *door {
 	own := rest.CopyConfig(config)
 	own.WarningHandler = d
 	var err error
-	if d.Client, err = client.New(own, client.Options{Scheme: newScheme()}); err != nil {
+	if d.Client, err = client.New(own, client.Options{Scheme: schemes.All()}); err != nil {
 		t.Fatal(err)
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "team-"}}

@@ -18,6 +18,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 // install applies the objects of a file of config.
@@ -47,7 +49,7 @@ func (d *door) tenant() client.Client {
 	}))
 	own := rest.CopyConfig(config)
 	own.Impersonate = rest.ImpersonationConfig{UserName: "tenant-" + d.namespace}
-	c, err := client.New(own, client.Options{Scheme: newScheme()})
+	c, err := client.New(own, client.Options{Scheme: schemes.All()})
 	d.must(err)
 	return c
 }

@@ -40,6 +40,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/recorded"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 var update = flag.Bool("update", false, "Write what commands print into testdata/golden.")
@@ -117,7 +118,7 @@ func objectsOf(t *testing.T, server *recorded.Server, scheme *runtime.Scheme) []
 // serve returns a client of an API server that holds what was recorded, and on the hub the ways to the members.
 func (r *recording) serve(server *recorded.Server) client.WithWatch {
 	r.t.Helper()
-	scheme := cli.Scheme()
+	scheme := schemes.All()
 	objects := objectsOf(r.t, server, scheme)
 	for _, object := range slices.Clone(objects) {
 		if gvk, err := apiutil.GVKForObject(object, scheme); err == nil && gvk.Kind == "Cluster" {

@@ -14,13 +14,14 @@ import (
 	"github.com/fedquota/fedquota/cmd/manager/setup"
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/controllers/member/share"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
 // TestWebhookWithoutCertificate sets up an agent that can neither read nor write the certificate's Secret: it enforces
 // limits all the same.
 func TestWebhookWithoutCertificate(t *testing.T) {
-	scheme := setup.NewScheme()
+	scheme := schemes.All()
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
 		Scheme:  scheme,
 		Metrics: metricsserver.Options{BindAddress: "0"},

@@ -8,11 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
@@ -23,7 +19,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 // SystemNamespace is where the hub manager and the agents run.
@@ -74,7 +70,7 @@ func (o *Options) NewManager(name string, objects cache.Options, webhooks webhoo
 	}
 	restConfig.UserAgent = name
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
-		Scheme: NewScheme(),
+		Scheme: schemes.All(),
 		Cache:  objects,
 		Metrics: metricsserver.Options{
 			BindAddress: o.metricsAddress, SecureServing: true, TLSOpts: []func(*tls.Config){http1},
@@ -102,15 +98,6 @@ func (o *Options) NewManager(name string, objects cache.Options, webhooks webhoo
 		return mgr, mgr.AddReadyzCheck("webhook", webhooks.StartedChecker())
 	}
 	return mgr, mgr.AddReadyzCheck("readyz", healthz.Ping)
-}
-
-// NewScheme returns the kinds that the managers know.
-func NewScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(clusterv1.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	return scheme
 }
 
 // http1 keeps a server at HTTP/1.1. By HTTP/2 a client can keep it busy with streams that it opens and resets

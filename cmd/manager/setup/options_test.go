@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
@@ -76,7 +77,7 @@ func TestReadyOnceTheWebhookServes(t *testing.T) {
 	}
 	answers("/healthz", http.StatusOK)
 	answers("/readyz", http.StatusInternalServerError)
-	objects := fake.NewClientBuilder().WithScheme(NewScheme()).Build()
+	objects := fake.NewClientBuilder().WithScheme(schemes.All()).Build()
 	webhook.Certificate.Client, webhook.Certificate.Live, webhook.Certificate.Clock = objects, objects, clock.RealClock{}
 	webhook.Certificate.Namespace, webhook.Certificate.Secret, webhook.Certificate.Hosts = SystemNamespace, "cert", []string{"127.0.0.1"}
 	must(webhook.Certificate.Ensure(ctx))

@@ -3,15 +3,12 @@ package agents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,9 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	testclock "k8s.io/utils/clock/testing"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -36,6 +31,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/applied"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/bundle"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -51,51 +48,13 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		return m.Run()
-	}
-	code, err := runOnServer(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
-}
-
-func runOnServer(m *testing.M) (code int, err error) {
-	const patience = 2 * time.Minute
-	crds, err := fleet.ClusterAPICRDs(context.Background(), "clusters")
-	if err != nil {
-		return 1, err
-	}
-	environment := &envtest.Environment{
-		CRDDirectoryPaths:        append(crds, crd("federatedquotas"), crd("quotarequirements")),
-		ErrorIfCRDPathMissing:    true,
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-	}
-	config, err := environment.Start()
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, environment.Stop()) }()
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(clusterv1.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	config.QPS, serverConfig = -1, config
-	if server, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
-}
-
-func crd(plural string) string {
-	return filepath.Join("..", "..", "..", "config", "crd", "bases", "quota.fedquota.io_"+plural+".yaml")
+	os.Exit(apiserver.Run(m, apiserver.Options{
+		ClusterAPI: []string{"clusters"}, Files: []string{apiserver.CRD("federatedquotas"), apiserver.CRD("quotarequirements")},
+	}, func(env *envtest.Environment) (err error) {
+		serverConfig = env.Config
+		server, err = client.New(serverConfig, client.Options{Scheme: schemes.All()})
+		return err
+	}))
 }
 
 // connected is a cluster cache with one member.

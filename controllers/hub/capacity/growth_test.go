@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -21,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/nodegroup"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -78,7 +78,7 @@ func TestGrowth(t *testing.T) {
 			cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "east"}}
 			cluster.Annotations = map[string]string{quotav1alpha1.GrowthAnnotation: c.stated}
 			recorder := events.NewFakeRecorder(10)
-			r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(c.groups...).Build(), Recorder: recorder}
+			r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(c.groups...).Build(), Recorder: recorder}
 			r.grows.Store(!c.unwatched)
 			growth, err := r.growthOf(t.Context(), cluster)
 			if err != nil {
@@ -143,7 +143,7 @@ func TestMachinesThatFlap(t *testing.T) {
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "east"}}
 	d, writes := newDeployment("east", bounded()), 0
 	kept := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "east"}}
-	hub := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, d, kept).WithStatusSubresource(d).
+	hub := fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(cluster, d, kept).WithStatusSubresource(d).
 		WithInterceptorFuncs(interceptor.Funcs{
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 				writes++
@@ -183,7 +183,7 @@ func TestMachinesThatFlap(t *testing.T) {
 func TestNodesThatCome(t *testing.T) {
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "east"}}
 	d := newDeployment("east", bounded())
-	hub := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, d).WithStatusSubresource(d).Build()
+	hub := fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(cluster, d).WithStatusSubresource(d).Build()
 	now := clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0))
 	r := &Reconciler{Client: hub, Clock: now}
 	r.grows.Store(true)
@@ -226,15 +226,4 @@ func TestNodesThatCome(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", c.what, diff)
 		}
 	}
-}
-
-func newScheme(t *testing.T) *runtime.Scheme {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clusterv1.AddToScheme, quotav1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return scheme
 }

@@ -19,13 +19,14 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestKeep copies what a member reports, keeps it while the member has no report, and says of a Cluster that grows no
 // further that it does not.
 func TestKeep(t *testing.T) {
-	scheme := newScheme(t)
+	scheme := schemes.All()
 	key := client.ObjectKey{Namespace: "clusters", Name: "east"}
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "u-east"}}
 	hub, member := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).Build(), fake.NewClientBuilder().WithScheme(scheme).Build()

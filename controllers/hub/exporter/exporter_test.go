@@ -17,13 +17,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 // quantities returns quantities of pods and cpu, of those that are not empty.
@@ -39,11 +39,7 @@ func quantities(pods, cpu string) corev1.ResourceList {
 
 func holding(t *testing.T, objects ...client.Object) *fake.ClientBuilder {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := quotav1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
+	return fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(objects...)
 }
 
 // exported returns what a collector exports, each as name{labels}, and has it keep the conventions of Prometheus.

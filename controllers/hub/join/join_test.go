@@ -2,21 +2,14 @@ package join
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/tools/events"
@@ -26,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
@@ -33,39 +28,12 @@ import (
 var server client.Client
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		os.Exit(m.Run())
-	}
-	code, err := runOnServer(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func runOnServer(m *testing.M) (code int, err error) {
-	const patience = 2 * time.Minute
-	crds, err := fleet.ClusterAPICRDs(context.Background(), "clusters")
-	if err != nil {
-		return 1, err
-	}
-	environment := &envtest.Environment{
-		CRDDirectoryPaths: append(crds, "../../../e2e/system/clusterprofiles.yaml"), ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-	}
-	config, err := environment.Start()
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, environment.Stop()) }()
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(clusterv1.AddToScheme(scheme))
-	if server, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	os.Exit(apiserver.Run(m, apiserver.Options{
+		ClusterAPI: []string{"clusters"}, Files: []string{"e2e/system/clusterprofiles.yaml"},
+	}, func(env *envtest.Environment) (err error) {
+		server, err = client.New(env.Config, client.Options{Scheme: schemes.All()})
+		return err
+	}))
 }
 
 // world is a reconciler on an API server.

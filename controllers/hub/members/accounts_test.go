@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -25,18 +24,17 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/kubeconfig"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/fedquota/fedquota/e2e/apiserver"
+	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/bundle"
 )
 
-// assets names the folder of the API server that is both hub and member here.
-const assets = "KUBEBUILDER_ASSETS"
-
 var (
-	// server is an administrator's client, nil where there is no API server, and admin the administrator's kubeconfig.
+	// server is an administrator's client of the API server that is both hub and member here, nil where there is none, and
+	// admin the administrator's kubeconfig.
 	server client.Client
 	admin  []byte
 	// accounts are those of the plug-in, which is registered once in a process.
@@ -44,35 +42,14 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	if os.Getenv(assets) == "" {
-		return m.Run(), nil
-	}
-	const patience = 2 * time.Minute
-	environment := &envtest.Environment{ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience}
-	config, err := environment.Start()
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, environment.Stop()) }()
-	admin = environment.KubeConfig
-	if server, err = client.New(config, client.Options{}); err != nil {
-		return 1, err
-	}
-	accounts.Secrets = server
-	if err := (Kubeconfigs{Accounts: accounts}).Register(); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	os.Exit(apiserver.Run(m, apiserver.Options{}, func(env *envtest.Environment) (err error) {
+		admin = env.KubeConfig
+		if server, err = client.New(env.Config, client.Options{}); err != nil {
+			return err
+		}
+		accounts.Secrets = server
+		return (Kubeconfigs{Accounts: accounts}).Register()
+	}))
 }
 
 // linked is a member with the kubeconfig Secret of an administrator.
@@ -89,7 +66,7 @@ type linked struct {
 
 func link(t *testing.T) *linked {
 	if server == nil {
-		t.Skipf("%s is not set: run `make test`, which builds an API server", assets)
+		t.Skipf("%s is not set: run `make test`, which builds an API server", fleet.AssetsVariable)
 	}
 	name := strings.ToLower(t.Name())
 	m := &linked{T: t, cluster: client.ObjectKey{Namespace: "default", Name: name}, clock: testclock.NewFakePassiveClock(time.Now())}

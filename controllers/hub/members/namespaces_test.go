@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"pgregory.net/rapid"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 // TestNamesTellClustersApart has no two Clusters of a hub be called alike.
@@ -54,9 +54,7 @@ func TestNamespacesAreValidated(t *testing.T) {
 
 // TestListNamesClusters lists those of each namespace, and of no other.
 func TestListNamesClusters(t *testing.T) {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clusterv1.AddToScheme(scheme))
-	hub := fake.NewClientBuilder().WithScheme(scheme)
+	hub := fake.NewClientBuilder().WithScheme(schemes.All())
 	for _, key := range []client.ObjectKey{{Namespace: "default", Name: "east"}, {Namespace: "emea", Name: "east"}, {Namespace: "other", Name: "east"}} {
 		hub.WithObjects(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
 	}

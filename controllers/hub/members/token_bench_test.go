@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/bundle"
 )
 
@@ -32,7 +33,7 @@ func (c cached) Get(_ context.Context, _ client.ObjectKey, object client.Object,
 // there at the next time. It tells what this process takes, without the API server.
 func BenchmarkToken(b *testing.B) {
 	if server == nil {
-		b.Skipf("%s is not set", assets)
+		b.Skipf("%s is not set", fleet.AssetsVariable)
 	}
 	for _, object := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bundle.Namespace}},

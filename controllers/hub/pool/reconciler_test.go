@@ -9,9 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,6 +18,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 // world is a hub with a pool of 24 pods, and the namespaces vision and speech.
@@ -36,15 +35,9 @@ func (w *world) after(d time.Duration) { w.clock.Step(d) }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, quotav1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	pool := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: "research", UID: "u-research", Generation: 1}}
 	pool.Spec.Hard, pool.Spec.AllowedNamespaces.Selector = pods("24"), &metav1.LabelSelector{}
-	w := &world{T: t, Client: fake.NewClientBuilder().WithScheme(scheme).
+	w := &world{T: t, Client: fake.NewClientBuilder().WithScheme(schemes.All()).
 		WithObjects(pool, namespace("vision"), namespace("speech")).
 		WithStatusSubresource(&quotav1alpha1.FederatedQuota{}, &quotav1alpha1.QuotaPool{}).Build()}
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -14,6 +16,9 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/shares"
 )
+
+// queue is where handlers of events put the FederatedQuotas that are to have a round.
+type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
 // births handles events of FederatedQuotas, and notes which of them were created while it watched. One that was there
 // before may have been restored from before its first round, and have had a ledger that nobody knows of.

@@ -22,6 +22,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -72,7 +73,7 @@ func (w *world) limited(member string) client.Client {
 	}))
 	config := rest.CopyConfig(configs[member])
 	config.Impersonate = rest.ImpersonationConfig{UserName: user.Name, Groups: []string{"system:authenticated"}}
-	c, err := client.New(config, client.Options{Scheme: newScheme()})
+	c, err := client.New(config, client.Options{Scheme: schemes.All()})
 	w.must(err)
 	// The API server learns of the right by watches of its own.
 	w.must(wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {

@@ -1,27 +1,18 @@
 package quota
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 )
 
 const hubName = "hub"
@@ -34,40 +25,21 @@ var servers = map[string]client.WithWatch{}
 var configs = map[string]*rest.Config{}
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		return m.Run()
-	}
-	stop, err := startServers()
-	code := 1
-	if err == nil {
-		code = m.Run()
-	}
-	if err := errors.Join(err, stop()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	os.Exit(apiserver.RunOn(m, startServers))
 }
 
 // startServers starts all API servers at once.
 func startServers() (stop func() error, err error) {
-	crds := func(name string) string {
-		return filepath.Join("..", "..", "..", "config", "crd", "bases", "quota.fedquota.io_"+name+".yaml")
-	}
-	clusters, err := fleet.ClusterAPICRDs(context.Background(), "clusters")
-	if err != nil {
-		return func() error { return nil }, err
-	}
-	environments := map[string]*envtest.Environment{
-		hubName: {CRDDirectoryPaths: append(clusters, crds("federatedquotas"), crds("quotapools"), crds("clustercapacities"), crds("quotarecords"))},
-	}
+	crds := []string{apiserver.CRD("federatedquotas"), apiserver.CRD("quotapools"), apiserver.CRD("clustercapacities"), apiserver.CRD("quotarecords")}
+	options := map[string]apiserver.Options{hubName: {ClusterAPI: []string{"clusters"}, Files: crds}}
 	for _, name := range []string{"east", "west", "north"} {
-		environments[name] = &envtest.Environment{CRDDirectoryPaths: []string{crds("quotashares")}}
+		options[name] = apiserver.Options{Files: []string{apiserver.CRD("quotashares")}}
+	}
+	environments := map[string]*envtest.Environment{}
+	for name, of := range options {
+		if environments[name], err = apiserver.New(of); err != nil {
+			return func() error { return nil }, err
+		}
 	}
 	var mutex sync.Mutex
 	each := func(do func(name string, environment *envtest.Environment) error) error {
@@ -85,15 +57,12 @@ func startServers() (stop func() error, err error) {
 		return errors.Join(errs...)
 	}
 	err = each(func(name string, environment *envtest.Environment) error {
-		const patience = 2 * time.Minute
-		environment.ErrorIfCRDPathMissing, environment.CRDInstallOptions.MaxTime = true, patience
-		environment.ControlPlaneStartTimeout, environment.ControlPlaneStopTimeout = patience, patience
 		config, err := environment.Start()
 		if err != nil {
 			return fmt.Errorf("starting the API server of %s: %w", name, err)
 		}
 		config.QPS = -1
-		c, err := client.NewWithWatch(config, client.Options{Scheme: newScheme()})
+		c, err := client.NewWithWatch(config, client.Options{Scheme: schemes.All()})
 		mutex.Lock()
 		defer mutex.Unlock()
 		servers[name], configs[name] = c, config
@@ -102,12 +71,4 @@ func startServers() (stop func() error, err error) {
 	return func() error {
 		return each(func(_ string, environment *envtest.Environment) error { return environment.Stop() })
 	}, err
-}
-
-func newScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(clusterv1.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	return scheme
 }

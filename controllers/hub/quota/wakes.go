@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/util/workqueue"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,9 +19,6 @@ import (
 	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/internal/pace"
 )
-
-// queue is where handlers of events put the FederatedQuotas that are to have a round.
-type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
 // newcomers keeps back events of objects that were there before: each FederatedQuota has a round after a start anyway.
 var newcomers = predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}

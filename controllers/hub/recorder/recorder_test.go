@@ -6,30 +6,26 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 	"github.com/fedquota/fedquota/internal/record"
 )
 
@@ -37,34 +33,11 @@ import (
 var server client.WithWatch
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		return m.Run()
-	}
-	const patience = 2 * time.Minute
-	environment := &envtest.Environment{
-		CRDDirectoryPaths: []string{filepath.Join("..", "..", "..", "config", "crd", "bases", "quota.fedquota.io_quotarecords.yaml")},
-		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience}, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-	}
-	config, err := environment.Start()
-	code := 1
-	if err == nil {
-		scheme := runtime.NewScheme()
-		utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-		utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-		if server, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err == nil {
-			code = m.Run()
-		}
-	}
-	if err := errors.Join(err, environment.Stop()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	crds := []string{apiserver.CRD("quotarecords")}
+	os.Exit(apiserver.Run(m, apiserver.Options{Files: crds}, func(env *envtest.Environment) (err error) {
+		server, err = client.NewWithWatch(env.Config, client.Options{Scheme: schemes.All()})
+		return err
+	}))
 }
 
 // world is a budget and the recorder of a hub manager.

@@ -3,14 +3,11 @@ package requirement
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,8 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -35,6 +30,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/applied"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/requirement"
@@ -45,47 +42,12 @@ import (
 var server client.WithWatch
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		return m.Run()
-	}
-	code, err := runOnServer(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
-}
-
-func runOnServer(m *testing.M) (code int, err error) {
-	const patience = 2 * time.Minute
-	crds, err := fleet.ClusterAPICRDs(context.Background(), "clusters")
-	if err != nil {
-		return 1, err
-	}
-	environment := &envtest.Environment{
-		CRDDirectoryPaths:        append(crds, filepath.Join("..", "..", "..", "config", "crd", "bases", "quota.fedquota.io_quotarequirements.yaml")),
-		ErrorIfCRDPathMissing:    true,
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-	}
-	config, err := environment.Start()
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, environment.Stop()) }()
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(clusterv1.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	config.QPS = -1
-	if server, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	os.Exit(apiserver.Run(m, apiserver.Options{
+		ClusterAPI: []string{"clusters"}, Files: []string{apiserver.CRD("quotarequirements")},
+	}, func(env *envtest.Environment) (err error) {
+		server, err = client.NewWithWatch(env.Config, client.Options{Scheme: schemes.All()})
+		return err
+	}))
 }
 
 // connections is a cluster cache. A member that has an error in it is not connected.

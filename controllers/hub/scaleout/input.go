@@ -102,11 +102,7 @@ func AddShare(
 	room := amount.Sub(most, used)
 	for _, shape := range share.DemandByShape {
 		r := requestsOf(&shape)
-		for name, left := range room {
-			if each := r.Unit[name]; each > 0 {
-				r.Count = min(r.Count, left/each)
-			}
-		}
+		r.Count = min(r.Count, room.Fitting(r.Unit.Only(room)))
 		room = amount.Sub(room, r.Unit.Times(r.Count))
 		c.Requests = append(c.Requests, r)
 	}
@@ -126,13 +122,7 @@ func requestsOf(shape *quotav1alpha1.DemandShape) scaleout.Requests {
 	if len(unit) == 0 {
 		unit = all
 	}
-	r := scaleout.Requests{Unit: unit}
-	for name, each := range unit {
-		if each > 0 {
-			r.Count = max(r.Count, all[name]/each+min(1, all[name]%each))
-		}
-	}
-	return r
+	return scaleout.Requests{Unit: unit, Count: all.Filling(unit)}
 }
 
 // Groups returns the MachineDeployments that a selector selects, of the Clusters whose nodes count, by their names.

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/bundle"
 	"github.com/fedquota/fedquota/internal/nodegroup"
 )
@@ -75,7 +76,7 @@ func (b *bounded) reads() {
 	as.Impersonate = rest.ImpersonationConfig{
 		UserName: "system:serviceaccount:fedquota-system:fedquota-hub", Groups: []string{"system:authenticated"},
 	}
-	account, err := client.New(as, client.Options{Scheme: newScheme()})
+	account, err := client.New(as, client.Options{Scheme: schemes.All()})
 	b.must(err)
 	member := interceptor.NewClient(b.member.(client.WithWatch), interceptor.Funcs{List: func(
 		ctx context.Context, _ client.WithWatch, list client.ObjectList, options ...client.ListOption,

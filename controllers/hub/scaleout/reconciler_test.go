@@ -19,6 +19,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/scaleout"
 )
 
@@ -49,7 +50,7 @@ func TestStoresBeforeItScales(t *testing.T) {
 	h.workers("3")
 	key := h.quota(as)
 	seen := false
-	refuses, err := client.NewWithWatch(config, client.Options{Scheme: newScheme()})
+	refuses, err := client.NewWithWatch(config, client.Options{Scheme: schemes.All()})
 	h.must(err)
 	h.r.Client = interceptor.NewClient(refuses, interceptor.Funcs{SubResourceUpdate: func(
 		ctx context.Context, c client.Client, name string, object client.Object, options ...client.SubResourceUpdateOption,
@@ -294,7 +295,7 @@ func TestClusterWithoutAnAgent(t *testing.T) {
 	fq := h.read(key)
 	fq.Status.Clusters = append(fq.Status.Clusters, quotav1alpha1.ClusterStatus{Name: "west", Revision: 1})
 	h.must(h.Status().Update(t.Context(), fq))
-	bare := interceptor.NewClient(fake.NewClientBuilder().WithScheme(newScheme()).Build(), interceptor.Funcs{
+	bare := interceptor.NewClient(fake.NewClientBuilder().WithScheme(schemes.All()).Build(), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return &apimeta.NoKindMatchError{GroupKind: quotav1alpha1.GroupVersion.WithKind("QuotaShare").GroupKind()}
 		},

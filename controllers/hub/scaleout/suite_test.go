@@ -1,33 +1,26 @@
 package scaleout
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
@@ -35,46 +28,13 @@ import (
 var config *rest.Config
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		return m.Run()
-	}
-	const patience = 2 * time.Minute
-	crds, err := fleet.ClusterAPICRDs(context.Background(), "clusters", "machinedeployments")
-	bases := filepath.Join("..", "..", "..", "config", "crd", "bases")
-	env := &envtest.Environment{
-		CRDDirectoryPaths: append(crds,
-			filepath.Join(bases, "quota.fedquota.io_federatedquotas.yaml"), filepath.Join(bases, "quota.fedquota.io_quotapools.yaml"),
-		),
-		ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-	}
-	code := 1
-	if err == nil {
-		if config, err = env.Start(); err == nil {
-			config.QPS = -1
-			code = m.Run()
-		}
-	}
-	if err := errors.Join(err, env.Stop()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
-}
-
-func newScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, clusterv1.AddToScheme, quotav1alpha1.AddToScheme,
-	} {
-		utilruntime.Must(add(scheme))
-	}
-	return scheme
+	os.Exit(apiserver.Run(m, apiserver.Options{
+		ClusterAPI: []string{"clusters", "machinedeployments"},
+		Files:      []string{apiserver.CRD("federatedquotas"), apiserver.CRD("quotapools")},
+	}, func(env *envtest.Environment) error {
+		config = env.Config
+		return nil
+	}))
 }
 
 // hub is a hub of its own namespace, with the Cluster east in it, whose agent reports demand of a FederatedQuota.
@@ -94,13 +54,13 @@ func newHub(t *testing.T) *hub {
 	if config == nil {
 		t.Skip(fleet.AssetsVariable + " is not set")
 	}
-	c, err := client.New(config, client.Options{Scheme: newScheme()})
+	c, err := client.New(config, client.Options{Scheme: schemes.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &hub{
 		T: t, Client: c, clock: clocktesting.NewFakeClock(time.Now()), recorder: events.NewFakeRecorder(100),
-		member: fake.NewClientBuilder().WithScheme(newScheme()).Build(),
+		member: fake.NewClientBuilder().WithScheme(schemes.All()).Build(),
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "hub-"}}
 	h.create(namespace)

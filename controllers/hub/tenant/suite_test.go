@@ -2,20 +2,13 @@ package tenant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +17,8 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
@@ -31,41 +26,11 @@ import (
 var config *rest.Config
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		return m.Run()
-	}
-	const patience = 2 * time.Minute
-	bases := filepath.Join("..", "..", "..", "config", "crd", "bases")
-	env := &envtest.Environment{
-		CRDDirectoryPaths: []string{
-			filepath.Join(bases, "quota.fedquota.io_federatedquotas.yaml"), filepath.Join(bases, "quota.fedquota.io_quotapools.yaml"),
-		},
-		ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-	}
-	var err error
-	code := 1
-	if config, err = env.Start(); err == nil {
-		config.QPS = -1
-		code = m.Run()
-	}
-	if err := errors.Join(err, env.Stop()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
-}
-
-func newScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	return scheme
+	crds := []string{apiserver.CRD("federatedquotas"), apiserver.CRD("quotapools")}
+	os.Exit(apiserver.Run(m, apiserver.Options{Files: crds}, func(env *envtest.Environment) error {
+		config = env.Config
+		return nil
+	}))
 }
 
 // hub is a hub whose pools and namespaces have names that begin with that of the test.
@@ -82,7 +47,7 @@ func newHub(t *testing.T) *hub {
 	if os.Getenv(fleet.AssetsVariable) == "" {
 		t.Skipf("%s is not set: run `make test`, which builds an API server", fleet.AssetsVariable)
 	}
-	c, err := client.New(config, client.Options{Scheme: newScheme()})
+	c, err := client.New(config, client.Options{Scheme: schemes.All()})
 	h := &hub{T: t, Client: c, own: strings.ToLower(t.Name())}
 	h.must(err)
 	h.r = &Reconciler{Client: c, Live: c, AgentNamespace: "fedquota-system"}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -59,17 +59,13 @@ var (
 
 func newReplicas(t *testing.T) *fakeReplicas {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := quotav1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	share := &quotav1alpha1.QuotaShare{
 		ObjectMeta: metav1.ObjectMeta{Namespace: replicasKey.Namespace, Name: replicasKey.Name},
 		Spec:       quotav1alpha1.QuotaShareSpec{Revision: 1, Hard: podsOnly("5"), Pong: 3},
 		Status:     quotav1alpha1.QuotaShareStatus{Revision: 1, Hard: podsOnly("5"), Used: podsOnly("5")},
 	}
 	r := &fakeReplicas{t: t, clock: testingclock.NewFakeClock(time.Unix(1000, 0))}
-	r.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(share).WithStatusSubresource(share).
+	r.api = fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(share).WithStatusSubresource(share).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 			r.writes++
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)

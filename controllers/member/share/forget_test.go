@@ -4,28 +4,23 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
 // TestShareThatIsGone has nothing be kept of a share that is gone.
 func TestShareThatIsGone(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := quotav1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	key, clock := types.NamespacedName{Namespace: "team", Name: "compute"}, testingclock.NewFakeClock(time.Unix(1000, 0))
 	needs := &memberdemand.Demand{Clock: clock, Book: demand.NewBook()}
 	needs.Book.Hold(key, demand.Owner{Kind: "Pod", Name: "p"}, nil, amount.List{"pods": 2}, clock.Now())
-	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).Build(), Clock: clock, Demand: needs}
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(schemes.All()).Build(), Clock: clock, Demand: needs}
 	r.reports.Store(key, clock.Now())
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
 		t.Fatal(err)

@@ -9,9 +9,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,21 +23,15 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/controllers/serving"
 )
-
-func watchedScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	return scheme
-}
 
 // watching runs the reconciler of the rules: shares are the events that it sees, looks tells how often it has looked
 // since.
 func watching(t *testing.T, certificate *serving.Certificate) (shares *controllertest.FakeInformer, looks func() int) {
 	t.Helper()
-	scheme := watchedScheme()
+	scheme := schemes.All()
 	informers := &informertest.FakeInformers{Scheme: scheme}
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
 		Scheme: scheme,
@@ -121,7 +112,7 @@ func TestRulesWithoutCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scheme := watchedScheme()
+	scheme := schemes.All()
 	trusting := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 		Name: "pods.fedquota.io", ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: []byte("of another replica")},
 	}}}
@@ -157,7 +148,7 @@ func TestRulesWithoutCertificate(t *testing.T) {
 // TestWatchedCertificate looks at the rules when the authority is another one.
 func TestWatchedCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fake.NewClientBuilder().WithScheme(watchedScheme()).Build()
+		store := fake.NewClientBuilder().WithScheme(schemes.All()).Build()
 		certificate := &serving.Certificate{Client: store, Live: store, Clock: clock.RealClock{}, Namespace: "system", Secret: SecretName, Hosts: []string{"agent.system.svc"}}
 		_, looks := watching(t, certificate)
 		looks()

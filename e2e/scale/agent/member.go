@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -69,9 +68,7 @@ func start(ctx context.Context, o options) (*member, error) {
 		return nil, err
 	}
 	m.plane = m.system.Members[0]
-	config := rest.CopyConfig(m.plane.Config)
-	config.QPS = -1
-	m.Client, err = client.New(config, client.Options{Scheme: system.Scheme()})
+	m.Client, err = system.Client(m.plane)
 	m.hub = client.WithFieldOwner(m.Client, quotav1alpha1.HubFieldManager)
 	return m, err
 }

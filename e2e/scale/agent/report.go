@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/procfs"
-
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/hack/bench/rig"
 )
@@ -46,7 +44,7 @@ func (m *member) measure(ctx context.Context, phase string, do func(context.Cont
 		r.startedWith = 0
 	}
 	r.cpu, r.controlPlane = rig.CPUSeconds(m.pid())-r.startedWith, m.planeCPU()-r.began
-	r.peak, r.end = memory(m.pid())
+	r.peak, r.end = rig.Memory(m.pid())
 	r.load = rig.ThisMachine().Load
 	m.rows = append(m.rows, r)
 	if err := m.write(); err != nil || !m.profile {
@@ -67,19 +65,6 @@ func (m *member) planeCPU() (sum float64) {
 		sum += rig.CPUSeconds(m.plane.Process(name).PID())
 	}
 	return sum
-}
-
-// memory returns the most that was resident of a process since that was reset, and what is now, in MiB.
-func memory(pid int) (peak, now float64) {
-	process, err := procfs.NewProc(pid)
-	if err != nil {
-		return 0, 0
-	}
-	status, err := process.NewStatus()
-	if err != nil {
-		return 0, 0
-	}
-	return float64(status.VmHWM) / (1 << 20), float64(status.VmRSS) / (1 << 20)
 }
 
 // write writes the table.

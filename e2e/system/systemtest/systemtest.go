@@ -47,20 +47,11 @@ func Start(t *testing.T, options system.Options) *system.System {
 // Root is the folder of the project that the test is of.
 func Root(t *testing.T) string {
 	t.Helper()
-	folder, err := os.Getwd()
+	root, err := fleet.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return folder
-		}
-		parent := filepath.Dir(folder)
-		if parent == folder {
-			t.Fatal("no folder above has a go.mod")
-		}
-		folder = parent
-	}
+	return root
 }
 
 func showLogs(t *testing.T, s *system.System) {

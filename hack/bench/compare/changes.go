@@ -20,8 +20,7 @@ type above struct {
 	Seconds float64 `json:"seconds"`
 	// Proved is the largest amount above the largest budget that there was: what is left of an earlier budget does not
 	// explain it. It is proved by reads that began after it was seen.
-	Proved        float64 `json:"proved"`
-	ProvedSeconds float64 `json:"provedSeconds"`
+	Proved float64 `json:"proved"`
 }
 
 func aboveOf(r observer.Report) above {
@@ -32,7 +31,6 @@ func aboveOf(r observer.Report) above {
 		for _, e := range res.Excesses {
 			if e.Confirmed {
 				a.Proved = max(a.Proved, e.Certain.AsApproximateFloat64())
-				a.ProvedSeconds += e.Length(r.End).Seconds()
 			}
 		}
 	}

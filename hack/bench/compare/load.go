@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fedquota/fedquota/hack/bench/rig"
@@ -10,38 +9,11 @@ import (
 	"github.com/fedquota/fedquota/hack/bench/workload"
 )
 
-const (
-	// warmup is how long pods arrive before any is counted.
-	warmup = 10 * time.Second
-	// patience is how long an owner goes on after the first refusal.
-	patience = 5 * time.Second
-)
+// patience is how long an owner goes on after the first refusal.
+const patience = 5 * time.Second
 
 // load is the draw of bench-live, shorter.
 type load struct{ workload.Synthetic }
-
-func draw(length time.Duration, seed int64) load {
-	drawn := workload.Bursty(len(members), seed)
-	drawn.Pods, drawn.Life, drawn.BusyFor, drawn.For = 100, 10*time.Second, 15*time.Second, warmup+length
-	return load{drawn}
-}
-
-func (l load) String() string {
-	return fmt.Sprintf(
-		"%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, "+
-			"%g times the mean rate in bursts of %s; %s of arrivals, the first %s not counted; seed %d",
-		l.Pods, l.Members, l.Life, l.Batch, l.Burst, l.BusyFor, l.For, warmup, l.Seed,
-	)
-}
-
-// budget is the one of which the requests would use a part on average, in thousandths of a CPU.
-func (l load) budget(part float64) int64 {
-	var work float64
-	for _, request := range l.requests() {
-		work += float64(request.Size) * request.Life.Seconds()
-	}
-	return int64(work / l.For.Seconds() / part)
-}
 
 // requests are those of the load. The pods that are left when the last owner has given up end then.
 func (l load) requests() []simulate.Request {
@@ -86,7 +58,7 @@ func (w *world) load(ctx context.Context, l load, budget int64) (loaded, error) 
 	}
 	counted := loaded{Answers: p.Answers(), Above: aboveOf(watched.Stop())}
 	for i, request := range p.Requests {
-		if request.At < warmup {
+		if request.At < workload.LiveWarmup {
 			continue
 		}
 		played := p.Pods[i]

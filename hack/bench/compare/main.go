@@ -18,11 +18,16 @@ import (
 	"time"
 
 	"github.com/fedquota/fedquota/hack/bench/rig"
+	"github.com/fedquota/fedquota/hack/bench/workload"
 )
 
 func main() { rig.Main("compare", run) }
 
-const namespace = "load"
+const (
+	namespace = "load"
+	// pods are how many would run on average if none were refused.
+	pods = 100
+)
 
 var members = []string{"east", "west", "north"}
 
@@ -81,7 +86,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	name := flags.String("way", "", "the way to measure, of "+strings.Join(slices.Sorted(maps.Keys(starts)), ", ")+
 		"; without it, print what was measured of all")
-	load := flags.Float64("load", .85, "part of the budget that the requests would use on average")
+	part := flags.Float64("load", .85, "part of the budget that the requests would use on average")
 	length := flags.Duration("length", 40*time.Second, "how long pods arrive that are counted")
 	seed := flags.Int64("seed", 1, "seed of the draws")
 	brief := flags.Bool("brief", false, "print only what the README shows")
@@ -103,7 +108,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if !ok {
 		return fmt.Errorf("no way is named %q", *name)
 	}
-	r, err := measure(ctx, *name, start, draw(*length, *seed), *load)
+	r, err := measure(ctx, *name, start, load{workload.Live(len(members), pods, *length, *seed)}, *part)
 	if err != nil {
 		return fmt.Errorf("%s: %w", *name, err)
 	}
@@ -114,7 +119,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 func measure(
 	ctx context.Context, name string, start func(context.Context, *world) (way, error), drawn load, part float64,
 ) (r result, err error) {
-	r = result{Machine: rig.ThisMachine(), Load: drawn.String(), Budget: drawn.budget(part)}
+	r = result{Machine: rig.ThisMachine(), Load: drawn.String(), Budget: drawn.BudgetOf(drawn.requests(), part)}
 	w := &world{name: name, members: members}
 	chosen, err := start(ctx, w)
 	defer func() { err = errors.Join(err, w.end()) }()

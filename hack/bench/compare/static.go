@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/hack/bench/rig"
 )
 
@@ -51,7 +51,7 @@ func newStatic(w *world) (*static, error) {
 		config := rest.CopyConfig(w.Member(m).Config)
 		config.Host, config.Timeout = w.proxied(m), time.Second
 		var err error
-		if s.clients[m], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
+		if s.clients[m], err = client.New(config, client.Options{Scheme: schemes.All()}); err != nil {
 			return nil, err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,14 +9,10 @@ import (
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
-	"github.com/go-logr/logr"
-	"github.com/prometheus/procfs"
 	"github.com/rs/zerolog"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
@@ -40,26 +35,15 @@ type world struct {
 
 // options are those of a fleet with the members.
 func (w *world) options() (system.Options, error) {
-	log.SetLogger(logr.Discard()) // what the libraries of the fleet have to say of themselves
-	root, err := os.Getwd()
-	if err != nil {
-		return system.Options{}, err
-	}
-	if _, err := os.Stat(filepath.Join(root, "bin", "manager")); err != nil {
-		const unbuilt = "bin/manager is not built, or this is not the project's folder: run make compare: %w"
-		return system.Options{}, fmt.Errorf(unbuilt, err)
-	}
 	w.began = time.Now()
-	o := system.Options{Root: root, Bare: true, Fleet: fleet.Options{
-		Dir:      filepath.Join(root, "bin", "bench", "fleets", w.name),
-		Progress: w.progress,
-	}}
+	o, err := rig.Options("compare", filepath.Join("fleets", w.name), w.progress)
+	o.Bare = true
 	for _, m := range w.members {
 		o.Fleet.Members = append(
 			o.Fleet.Members, fleet.ControlPlaneOptions{Name: m, Labels: map[string]string{rig.TierLabel: rig.SharesTier}},
 		)
 	}
-	return o, nil
+	return o, err
 }
 
 func (w *world) progress(step string) {
@@ -117,14 +101,9 @@ func amount(milliCPU int64) corev1.ResourceList {
 
 // watch starts an observer over the members.
 func (w *world) watch(ctx context.Context, budget int64) (*observer.Observer, error) {
-	options := observer.Options{
-		Namespace: namespace, Name: rig.QuotaName, Members: map[string]*rest.Config{}, Budget: amount(budget),
-		Unmanaged: true,
-	}
-	for _, m := range w.members {
-		options.Members[m] = w.Member(m).Config
-	}
-	return observer.Watch(ctx, options)
+	return w.Observe(
+		ctx, w.members, observer.Options{Namespace: namespace, Budget: amount(budget), Unmanaged: true},
+	)
 }
 
 // quota is the ResourceQuota in a member.
@@ -159,16 +138,8 @@ type cost struct {
 func (w *world) cost() cost {
 	var c cost
 	for _, p := range w.programs {
-		process, err := procfs.NewProc(p.PID())
-		if err != nil {
-			continue
-		}
-		stat, errStat := process.Stat()
-		status, errStatus := process.NewStatus()
-		if errors.Join(errStat, errStatus) == nil {
-			c.CPUSeconds += stat.CPUTime()
-			c.PeakMiB += float64(status.VmHWM) / (1 << 20)
-		}
+		peak, _ := rig.Memory(p.PID())
+		c.CPUSeconds, c.PeakMiB = c.CPUSeconds+rig.CPUSeconds(p.PID()), c.PeakMiB+peak
 	}
 	return c
 }

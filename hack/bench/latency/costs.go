@@ -116,9 +116,6 @@ func (c *costs) print(out io.Writer) error {
 	for _, r := range c.Ratios {
 		fmt.Fprintf(&b, "%s\t%.2f\t%.2f\t%.3f\t%.3f and %.3f\n", r.What, r.Of[0], r.Of[1], r.Ratio, r.Low, r.High)
 	}
-	fmt.Fprintf(&b, "\ntarget\twant\tgot\t\n")
-	for _, t := range c.Targets {
-		fmt.Fprintln(&b, t.Line())
-	}
+	rig.WriteTargets(&b, c.Targets)
 	return rig.Table(out, b.String())
 }

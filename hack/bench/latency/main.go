@@ -104,9 +104,6 @@ func (r *report) print(out io.Writer) error {
 	for _, a := range r.Added {
 		fmt.Fprintf(&b, "%s\t%.2f\n", a.What, a.P50)
 	}
-	fmt.Fprintf(&b, "\ntarget\twant\tgot\t\n")
-	for _, t := range r.Targets {
-		fmt.Fprintln(&b, t.Line())
-	}
+	rig.WriteTargets(&b, r.Targets)
 	return rig.Table(out, b.String())
 }

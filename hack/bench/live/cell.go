@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/hack/bench/rig"
@@ -16,9 +16,6 @@ import (
 	"github.com/fedquota/fedquota/hack/bench/workload"
 	"github.com/fedquota/fedquota/internal/observer"
 )
-
-// warmup is how long pods arrive before any is counted.
-const warmup = workload.LiveWarmup
 
 // cell is one load on fleet and pool.
 type cell struct {
@@ -51,23 +48,6 @@ func (c *cell) within(d time.Duration) admitted {
 
 func (c *cell) ofPooled(a admitted) float64 { return float64(a.Fleet) / float64(max(1, a.Pooled)) }
 
-// describe says in words is drawn.
-func describe(drawn workload.Synthetic) string {
-	return fmt.Sprintf(
-		"%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, "+
-			"%g times the mean rate in bursts of %s; %s of arrivals, the first %s not counted; seed %d",
-		drawn.Pods,
-		drawn.Members,
-		drawn.Life,
-		drawn.Batch,
-		drawn.Burst,
-		drawn.BusyFor,
-		drawn.For,
-		warmup,
-		drawn.Seed,
-	)
-}
-
 // play plays the load, with a budget of which its requests would use the given part on average.
 func play(ctx context.Context, r *rig.Rig, drawn workload.Synthetic, load float64) (cell, error) {
 	requests := drawn.Load().Requests
@@ -80,7 +60,9 @@ func play(ctx context.Context, r *rig.Rig, drawn workload.Synthetic, load float6
 	if err := r.Share(ctx, namespace, budget, members, quotav1alpha1.Admission{}); err != nil {
 		return c, err
 	}
-	watched, err := watch(ctx, r, namespace, budget)
+	watched, err := r.Observe(context.WithoutCancel(ctx), members, observer.Options{
+		Namespace: namespace, Budget: corev1.ResourceList{rig.CPU: resource.MustParse(budget)},
+	})
 	if err != nil {
 		return c, err
 	}
@@ -117,22 +99,6 @@ func playBoth(
 	return fleet, pool, group.Wait()
 }
 
-// watch starts an observer over the members.
-func watch(ctx context.Context, r *rig.Rig, namespace, budget string) (*observer.Observer, error) {
-	options := observer.Options{
-		Namespace: namespace,
-		Name:      rig.QuotaName,
-		Members:   map[string]*rest.Config{},
-		Budget: corev1.ResourceList{
-			rig.CPU: rig.Pod("", "", budget).Spec.Containers[0].Resources.Requests[corev1.ResourceCPU],
-		},
-	}
-	for _, m := range members {
-		options.Members[m] = r.Member(m).Config
-	}
-	return observer.Watch(context.WithoutCancel(ctx), options)
-}
-
 // count counts the pods that arrived after the warmup.
 func (c *cell) count(requests []simulate.Request, fleet, pool *rig.Player) {
 	c.Fleet, c.Pooled = fleet.Answers(), pool.Answers()
@@ -140,7 +106,7 @@ func (c *cell) count(requests []simulate.Request, fleet, pool *rig.Player) {
 		a := admitted{Within: within}
 		c.Pods = 0
 		for i, request := range requests {
-			if request.At < warmup {
+			if request.At < workload.LiveWarmup {
 				continue
 			}
 			c.Pods++

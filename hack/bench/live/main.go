@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,21 +41,21 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	cells, err := rig.Loads(*loads)
+	if err != nil {
+		return err
+	}
 	drawn := workload.Live(len(members), *pods, *length, *seed)
-	r := report{Machine: rig.ThisMachine(), Load: describe(drawn)}
+	r := report{Machine: rig.ThisMachine(), Load: drawn.String()}
 	fleet, err := rig.Start(ctx, "live", members, []string{pooled})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	for load := range strings.SplitSeq(*loads, ",") {
-		n, err := strconv.ParseFloat(load, 64)
-		if err != nil || n <= 0 {
-			return fmt.Errorf("load %q is not a number above 0", load)
-		}
-		c, err := play(ctx, fleet, drawn, n)
+	for _, load := range cells {
+		c, err := play(ctx, fleet, drawn, load)
 		if err != nil {
-			return fmt.Errorf("load %s: %w", load, err)
+			return fmt.Errorf("load %g: %w", load, err)
 		}
 		r.Cells = append(r.Cells, c)
 	}
@@ -110,9 +109,6 @@ func (r *report) print(out io.Writer) error {
 			fmt.Fprintf(&b, "VIOLATION at %g: %s\n", c.Load, violation)
 		}
 	}
-	fmt.Fprintf(&b, "\ntarget\twant\tgot\t\n")
-	for _, t := range r.Targets {
-		fmt.Fprintln(&b, t.Line())
-	}
+	rig.WriteTargets(&b, r.Targets)
 	return rig.Table(out, b.String())
 }

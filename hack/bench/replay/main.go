@@ -94,12 +94,8 @@ func parse(args []string) (c config, err error) {
 			return c, fmt.Errorf("unknown part %q: have %s", part, strings.Join(parts, ", "))
 		}
 	}
-	for load := range strings.SplitSeq(*loads, ",") {
-		n, err := strconv.ParseFloat(load, 64)
-		if err != nil || n <= 0 {
-			return c, fmt.Errorf("load %q is not a number above 0", load)
-		}
-		c.loads = append(c.loads, n)
+	if c.loads, err = rig.Loads(*loads); err != nil {
+		return c, err
 	}
 	for members := range strings.SplitSeq(*clusters, ",") {
 		n, err := strconv.Atoi(members)

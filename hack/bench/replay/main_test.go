@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestRun measures one small cell and what needs no load, and skips what needs traces.
@@ -93,17 +92,5 @@ func TestCompare(t *testing.T) {
 	}
 	if found != len(want) {
 		t.Errorf("%d of %d targets found in %+v", found, len(want), r.compare())
-	}
-}
-
-func TestPercentile(t *testing.T) {
-	values := []time.Duration{5, 1, 4, 2, 3}
-	for percent, want := range map[int]time.Duration{0: 1, 50: 3, 99: 4, 100: 5} {
-		if got := percentile(values, percent); got != want {
-			t.Errorf("percentile %d is %d, want %d", percent, got, want)
-		}
-	}
-	if got := percentile(nil, 50); got != 0 {
-		t.Errorf("percentile of nothing is %d", got)
 	}
 }

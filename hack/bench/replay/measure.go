@@ -204,8 +204,8 @@ func rows(
 			Writes:       perClusterMinute(r.Writes),
 			Lowered:      perClusterMinute(r.Lowered),
 			Lifted:       perClusterMinute(r.Lifted),
-			WaitP50:      percentile(r.Waits, 50),
-			WaitP99:      percentile(r.Waits, 99),
+			WaitP50:      rig.Percentile(r.Waits, 50),
+			WaitP99:      rig.Percentile(r.Waits, 99),
 			Over:         r.Over,
 		}
 	}
@@ -218,13 +218,4 @@ func ratio(a, b float64) float64 {
 		return 0
 	}
 	return a / b
-}
-
-// percentile is the value below which so many percent of the values lie, and 0 if there are none.
-func percentile(values []time.Duration, percent int) time.Duration {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[(len(sorted)-1)*percent/100]
 }

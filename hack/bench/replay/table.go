@@ -98,10 +98,7 @@ func (r *report) print(out io.Writer) error {
 	list(w, "LCG, 50 sites", r.LCG, "refused although room\tadmitted ÷ pooled\twork ÷ pooled\twrites", func(r row) string {
 		return fmt.Sprintf("%s\t%.3f\t%.3f\t%.2f", percentOf(r.FalseDenials), r.OfPooled, r.WorkOfPooled, r.Writes)
 	})
-	fmt.Fprintf(w, "\ntarget\twant\tgot\t\n")
-	for _, t := range r.Targets {
-		fmt.Fprintln(w, t.Line())
-	}
+	rig.WriteTargets(w, r.Targets)
 	return rig.Table(out, w.String())
 }
 

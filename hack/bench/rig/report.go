@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -25,6 +26,18 @@ func Main(name string, run func(ctx context.Context, args []string, out io.Write
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
+}
+
+// Loads reads loads of a command line, parts of the budget with commas between.
+func Loads(text string) (loads []float64, err error) {
+	for load := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseFloat(load, 64)
+		if err != nil || n <= 0 {
+			return nil, fmt.Errorf("load %q is not a number above 0", load)
+		}
+		loads = append(loads, n)
+	}
+	return loads, nil
 }
 
 // Machine says what a benchmark ran on.
@@ -107,11 +120,14 @@ func AtLeast(name string, bound, got float64) Target {
 	return Target{name, fmt.Sprintf("at least %g", bound), got, got >= bound}
 }
 
-// Line is the target for a table, its cells parted by tabs.
-func (t Target) Line() string {
-	met := "met"
-	if !t.Met {
-		met = "MISSED"
+// WriteTargets writes the table of targets, its cells parted by tabs.
+func WriteTargets(out *strings.Builder, targets []Target) {
+	fmt.Fprint(out, "\ntarget\twant\tgot\t\n")
+	for _, t := range targets {
+		met := "met"
+		if !t.Met {
+			met = "MISSED"
+		}
+		fmt.Fprintf(out, "%s\t%s\t%.4g\t%s\n", t.Name, t.Want, t.Got, met)
 	}
-	return fmt.Sprintf("%s\t%s\t%.4g\t%s", t.Name, t.Want, t.Got, met)
 }

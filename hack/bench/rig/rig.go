@@ -24,6 +24,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 const (
@@ -54,21 +55,14 @@ type Rig struct {
 // Start starts a fleet whose files stay in bin/bench. Pooled ones are control planes that no FederatedQuota selects.
 // Arguments are added to those of the hub manager. The caller ends it with Stop.
 func Start(ctx context.Context, name string, members, pooled []string, arguments ...string) (*Rig, error) {
-	log.SetLogger(logr.Discard()) // what the libraries of the fleet have to say of themselves
-	root, err := os.Getwd()
+	began := time.Now()
+	options, err := Options("bench", name, func(step string) {
+		fmt.Fprintf(os.Stderr, "%6.1fs  %s\n", time.Since(began).Seconds(), step)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(root, "bin", "manager")); err != nil {
-		return nil, fmt.Errorf("bin/manager is not built, or this is not the project's folder: run make bench: %w", err)
-	}
-	began := time.Now()
-	options := system.Options{Root: root, HubArgs: arguments, Fleet: fleet.Options{
-		Dir: filepath.Join(root, "bin", "bench", name),
-		Progress: func(step string) {
-			fmt.Fprintf(os.Stderr, "%6.1fs  %s\n", time.Since(began).Seconds(), step)
-		},
-	}}
+	options.HubArgs = arguments
 	for _, m := range members {
 		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{
 			Name: m, Labels: map[string]string{TierLabel: SharesTier}, ResourceQuotaSyncPeriod: recountPeriod,
@@ -90,6 +84,22 @@ func Start(ctx context.Context, name string, members, pooled []string, arguments
 	return r, nil
 }
 
+// Options are those of a system whose files stay in a folder of bin/bench; target is what make builds it for.
+func Options(target, folder string, progress func(step string)) (system.Options, error) {
+	log.SetLogger(logr.Discard()) // what the libraries of the fleet have to say of themselves
+	root, err := os.Getwd()
+	if err != nil {
+		return system.Options{}, err
+	}
+	if _, err := os.Stat(filepath.Join(root, "bin", "manager")); err != nil {
+		return system.Options{}, fmt.Errorf(
+			"bin/manager is not built, or this is not the project's folder: run make %s: %w", target, err,
+		)
+	}
+	dir := filepath.Join(root, "bin", "bench", folder)
+	return system.Options{Root: root, Fleet: fleet.Options{Dir: dir, Progress: progress}}, nil
+}
+
 // On returns the rig on a system that runs, or on a fleet alone.
 func On(s *system.System) (*Rig, error) {
 	r := &Rig{System: s, Clients: map[string]client.WithWatch{}}
@@ -98,21 +108,15 @@ func On(s *system.System) (*Rig, error) {
 
 // connect makes the clients.
 func (r *Rig) connect() (err error) {
-	if r.HubClient, err = newClient(r.Hub); err != nil {
+	if r.HubClient, err = system.Client(r.Hub); err != nil {
 		return err
 	}
 	for _, m := range r.Members {
-		if r.Clients[m.Name], err = newClient(m); err != nil {
+		if r.Clients[m.Name], err = system.Client(m); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func newClient(c *fleet.ControlPlane) (client.WithWatch, error) {
-	config := rest.CopyConfig(c.Config)
-	config.QPS = -1
-	return client.NewWithWatch(config, client.Options{Scheme: system.Scheme()})
 }
 
 // Namespace makes a namespace that pods can be created in.
@@ -222,6 +226,15 @@ func (r *Rig) Native(ctx context.Context, member, namespace, cpu string) error {
 		err := r.Clients[member].Get(ctx, client.ObjectKeyFromObject(quota), quota)
 		return len(quota.Status.Used) > 0, err
 	})
+}
+
+// Observe starts an observer over members.
+func (r *Rig) Observe(ctx context.Context, members []string, options observer.Options) (*observer.Observer, error) {
+	options.Name, options.Members = QuotaName, map[string]*rest.Config{}
+	for _, m := range members {
+		options.Members[m] = r.Member(m).Config
+	}
+	return observer.Watch(ctx, options)
 }
 
 // Until waits for a condition.

@@ -31,9 +31,15 @@ func Run(load Load, setup Setup) Result {
 	} else {
 		newNode(f, "root", nil, f.setup.Policy.Tree, f.members)
 	}
-	f.nextRequest(0)
-	f.nextLevel(0)
-	f.nextEnding(0)
+	play(&f.clock, f.load.Requests, func(r *Request) time.Duration { return r.At }, func(r *Request) {
+		f.members[r.Member].arrive(r)
+	})
+	play(&f.clock, f.load.Levels, func(l *Level) time.Duration { return l.At }, func(l *Level) {
+		f.members[l.Member].level(l.Wants)
+	})
+	play(&f.clock, f.load.Endings, func(e *Ending) time.Duration { return e.At }, func(e *Ending) {
+		f.members[e.Member].end(e.Size)
+	})
 	for _, d := range load.Deployments {
 		f.startDeployment(d)
 	}
@@ -61,45 +67,18 @@ func pooled(load Load) Load {
 	return pooled
 }
 
-// nextRequest schedules the requests from the i-th on. Those of one time come together.
-func (f *fleet) nextRequest(i int) {
-	if i == len(f.load.Requests) {
+// play schedules what happens, in the order of a list. What has one time happens together.
+func play[T any](c *clock, list []T, at func(*T) time.Duration, happen func(*T)) {
+	if len(list) == 0 {
 		return
 	}
-	at := f.load.Requests[i].At
-	f.at(at, func() {
-		for ; i < len(f.load.Requests) && f.load.Requests[i].At == at; i++ {
-			r := &f.load.Requests[i]
-			f.members[r.Member].arrive(r)
+	now := at(&list[0])
+	c.at(now, func() {
+		for len(list) > 0 && at(&list[0]) == now {
+			happen(&list[0])
+			list = list[1:]
 		}
-		f.nextRequest(i)
-	})
-}
-
-// nextLevel schedules the levels from the i-th on.
-func (f *fleet) nextLevel(i int) {
-	if i == len(f.load.Levels) {
-		return
-	}
-	at := f.load.Levels[i].At
-	f.at(at, func() {
-		for ; i < len(f.load.Levels) && f.load.Levels[i].At == at; i++ {
-			l := &f.load.Levels[i]
-			f.members[l.Member].level(l.Wants)
-		}
-		f.nextLevel(i)
-	})
-}
-
-// nextEnding schedules the endings from the i-th on.
-func (f *fleet) nextEnding(i int) {
-	if i == len(f.load.Endings) {
-		return
-	}
-	e := &f.load.Endings[i]
-	f.at(e.At, func() {
-		f.members[e.Member].end(e.Size)
-		f.nextEnding(i + 1)
+		play(c, list, at, happen)
 	})
 }
 

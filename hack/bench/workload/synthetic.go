@@ -2,6 +2,7 @@ package workload
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand"
 	"slices"
 	"time"
@@ -57,6 +58,15 @@ func Live(members int, pods float64, length time.Duration, seed int64) Synthetic
 	s := Bursty(members, seed)
 	s.Pods, s.Life, s.BusyFor, s.For = pods, 10*time.Second, 15*time.Second, LiveWarmup+length
 	return s
+}
+
+// String describes a live load.
+func (s Synthetic) String() string {
+	return fmt.Sprintf(
+		"%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, "+
+			"%g times the mean rate in bursts of %s; %s of arrivals, the first %s not counted; seed %d",
+		s.Pods, s.Members, s.Life, s.Batch, s.Burst, s.BusyFor, s.For, LiveWarmup, s.Seed,
+	)
 }
 
 // BudgetOf returns the budget of which these requests of the draw would use the given part on average.

@@ -1,7 +1,6 @@
 package signature
 
 import (
-	"crypto/sha256"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,12 +63,5 @@ func TestNotOnlyRoom(t *testing.T) {
 				t.Errorf("a pod without it is held back: %t", got)
 			}
 		})
-	}
-}
-
-// TestPlacementIsShort has the shapes that are remembered not grow with what pods say of their placement.
-func TestPlacementIsShort(t *testing.T) {
-	if length := len(Of(&corev1.PodSpec{NodeSelector: map[string]string{"a": string(make([]byte, 1<<20))}}).placement); length > sha256.Size {
-		t.Errorf("%d bytes", length)
 	}
 }

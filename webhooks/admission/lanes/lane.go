@@ -101,12 +101,8 @@ func (l *Lane) Limits() amount.List {
 
 // Dependable says whether the ResourceQuota is what the agent makes it.
 func Dependable(quota *corev1.ResourceQuota) bool {
-	if quota == nil ||
-		strings.TrimSpace(quota.Annotations[quotav1alpha1.BreakGlassAnnotation]) != "" { // as the agent reads it
-		return false
-	}
-	managed := nativequota.IsManaged(quota)
-	return managed
+	return quota != nil && nativequota.IsManaged(quota) &&
+		strings.TrimSpace(quota.Annotations[quotav1alpha1.BreakGlassAnnotation]) == "" // as the agent reads it
 }
 
 // fresh says whether the ResourceQuota is not in force yet. The API server may know better: it enforces the first

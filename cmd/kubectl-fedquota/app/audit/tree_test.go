@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
@@ -26,7 +26,7 @@ func hubOf(t *testing.T) client.Client {
 		}
 		return into
 	}
-	return fake.NewClientBuilder().WithScheme(cli.Scheme()).WithObjects(
+	return fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(
 		read(`{metadata: {name: acme, uid: a}, spec: {hard: {pods: "20"}, reserve: {pods: "2"}}, status: {granted: {pods: "19"}}}`, &quotav1alpha1.QuotaPool{}),
 		read(`{metadata: {name: research, uid: r}, spec: {parent: acme, hard: {pods: "12"}}}`, &quotav1alpha1.QuotaPool{}),
 		read(`{metadata: {namespace: vision, name: compute, uid: v}, spec: {pool: {name: research}, hard: {pods: "9"}}, status: {hard: {pods: "4"}, clusters: [{name: east}, {name: west}]}}`, &quotav1alpha1.FederatedQuota{}),

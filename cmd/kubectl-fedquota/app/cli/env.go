@@ -8,20 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 // Env is what commands run in.
@@ -58,7 +55,7 @@ func NewEnv(streams genericiooptions.IOStreams) *Env {
 		Config:    config,
 		Clock:     clock.RealClock{},
 		Connect: func(config *rest.Config) (client.WithWatch, error) {
-			return client.NewWithWatch(config, client.Options{Scheme: Scheme()})
+			return client.NewWithWatch(config, client.Options{Scheme: schemes.All()})
 		},
 		Color: text.IsTerminal(streams.Out),
 	}
@@ -128,12 +125,3 @@ func (e *Env) ClientAndNamespace() (client.WithWatch, string, error) {
 
 // Page returns where a command prints to.
 func (e *Env) Page(out io.Writer) *text.Page { return &text.Page{Out: out, Color: e.Color} }
-
-// Scheme returns the kinds that commands read and write.
-func Scheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(clusterv1.AddToScheme(scheme))
-	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	return scheme
-}

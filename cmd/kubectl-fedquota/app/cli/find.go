@@ -17,6 +17,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -179,7 +180,7 @@ func Typed[T client.Object](object T) T {
 	return object
 }
 
-var scheme = Scheme()
+var scheme = schemes.All()
 
 // Held are the budgets, or the parts of budgets, that an API server has.
 type Held struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 const (
@@ -111,7 +112,7 @@ func (o *Options) read() (*corev1.PodTemplateSpec, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	object, err := charge.Read(cli.Scheme(), documents)
+	object, err := charge.Read(schemes.All(), documents)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", o.file, err)
 	}

@@ -23,6 +23,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/history"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/record"
 )
 
@@ -79,7 +80,7 @@ func run(t *testing.T, failure error, args ...string) string {
 	env.Clock = clocktesting.NewFakePassiveClock(noon)
 	env.Config.APIServer, env.Config.Namespace = new("https://hub"), new("team-a")
 	env.Connect = func(*rest.Config) (client.WithWatch, error) {
-		return fake.NewClientBuilder().WithScheme(cli.Scheme()).WithObjects(objects(t)...).
+		return fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(objects(t)...).
 			WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string {
 				return []string{string(o.(*corev1.Event).InvolvedObject.UID)}
 			}).

@@ -10,9 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -24,6 +21,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
@@ -32,16 +30,6 @@ var of4 = amount.List{corev1.ResourceRequestsCPU: 4_000}
 
 func cpus(value string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse(value)}
-}
-
-func newScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, clusterv1.AddToScheme, quotav1alpha1.AddToScheme,
-	} {
-		utilruntime.Must(add(scheme))
-	}
-	return scheme
 }
 
 // east is a Cluster, and workers its MachineDeployment with a machine of 4 cpus.
@@ -91,12 +79,12 @@ func TestScaleOut(t *testing.T) {
 	cluster, workers := east()
 	fq, share := asks()
 	fq.Spec.Capacity = &quotav1alpha1.Capacity{}
-	member := fake.NewClientBuilder().WithScheme(newScheme()).Build()
+	member := fake.NewClientBuilder().WithScheme(schemes.All()).Build()
 	f := &Fleet{
 		Clusters: []members.Cluster{{Cluster: cluster, Name: "east"}}, Members: map[string]*Member{"east": {Share: share, Client: member}},
 		options: Options{Clusters: members.Namespaces{Home: "default"}}, now: time.Now(),
 	}
-	hub := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(cluster, workers).Build()
+	hub := fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(cluster, workers).Build()
 	for _, c := range []struct {
 		rule *quotav1alpha1.ScaleOut
 		want string
@@ -135,11 +123,11 @@ func TestScaleOutOfPool(t *testing.T) {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "east-kubeconfig"}, Data: map[string][]byte{"value": kubeconfig},
 	}
-	hub := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(cluster, workers, secret).Build()
-	member := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(share).Build()
+	hub := fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(cluster, workers, secret).Build()
+	member := fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(share).Build()
 	reached := func(*rest.Config) (client.WithWatch, error) { return member, nil }
 	bounded := func(*rest.Config) (client.WithWatch, error) {
-		return fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(share, noMoreNodes()).Build(), nil
+		return fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(share, noMoreNodes()).Build(), nil
 	}
 	unreached := func(*rest.Config) (client.WithWatch, error) { return nil, errors.New("no way") }
 	asking := &quotav1alpha1.QuotaPool{Spec: quotav1alpha1.QuotaPoolSpec{

@@ -20,6 +20,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/report"
+	"github.com/fedquota/fedquota/controllers/schemes"
 	"github.com/fedquota/fedquota/internal/record"
 )
 
@@ -84,7 +85,7 @@ func run(t *testing.T, objects []client.Object, args ...string) string {
 	env.Clock = clocktesting.NewFakePassiveClock(noon)
 	env.Config.APIServer, env.Config.Namespace = new("https://hub"), new("team-a")
 	env.Connect = func(*rest.Config) (client.WithWatch, error) {
-		return fake.NewClientBuilder().WithScheme(cli.Scheme()).WithObjects(objects...).Build(), nil
+		return fake.NewClientBuilder().WithScheme(schemes.All()).WithObjects(objects...).Build(), nil
 	}
 	command := report.NewCommand(env)
 	command.SetArgs(args)

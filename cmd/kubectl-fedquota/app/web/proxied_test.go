@@ -33,6 +33,8 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
+	"github.com/fedquota/fedquota/e2e/apiserver"
 )
 
 const own = "fedquota-system"
@@ -50,9 +52,6 @@ type deployed struct {
 
 // TestProxied serves the page behind a real API server, and sees that two people are shown what each of them may read.
 func TestProxied(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Skip("KUBEBUILDER_ASSETS is not set")
-	}
 	d := deploy(t)
 	ann, bob := guestOf(t, d.address), guestOf(t, d.address)
 	d.enters(ann, "team-a", "ann")
@@ -97,16 +96,10 @@ func (d *deployed) browse(t *testing.T) {
 func deploy(t *testing.T) *deployed {
 	t.Helper()
 	config := filepath.Join("..", "..", "..", "..", "config")
-	d := &deployed{T: t, environment: &envtest.Environment{
-		CRDDirectoryPaths: []string{filepath.Join(config, "crd", "bases")}, ErrorIfCRDPathMissing: true,
-		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: 2 * time.Minute}, ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: 2 * time.Minute,
-	}}
+	d := &deployed{T: t, environment: apiserver.Start(t, apiserver.Options{Files: []string{"config/crd/bases"}})}
+	d.config = d.environment.Config
 	var err error
-	if d.config, err = d.environment.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.must(d.environment.Stop()) })
-	d.hub, err = client.New(d.config, client.Options{Scheme: cli.Scheme()})
+	d.hub, err = client.New(d.config, client.Options{Scheme: schemes.All()})
 	d.must(err)
 	d.namespace(own)
 	admin, err := d.environment.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
@@ -212,7 +205,7 @@ func (d *deployed) serve() *net.TCPAddr {
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.WrapConfigFn = func(*rest.Config) *rest.Config { return d.config } // with an administrator's rights, which nobody is to have
 		env := &cli.Env{Config: flags, Clock: clock.RealClock{}, Connect: func(config *rest.Config) (client.WithWatch, error) {
-			return client.NewWithWatch(config, client.Options{Scheme: cli.Scheme()})
+			return client.NewWithWatch(config, client.Options{Scheme: schemes.All()})
 		}}
 		ctx, cancel := context.WithCancel(context.WithoutCancel(d.Context()))
 		l := &lobby{

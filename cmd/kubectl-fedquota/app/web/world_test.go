@@ -28,10 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/recorded"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
 const patience = 30 * time.Second
@@ -87,7 +87,7 @@ func hubOf(t *testing.T, state string, denied denied, further []client.Object) c
 	if err != nil {
 		t.Fatal(err)
 	}
-	scheme := cli.Scheme()
+	scheme := schemes.All()
 	objects, err := servers["hub"].Decoded(scheme)
 	if err != nil {
 		t.Fatal(err)

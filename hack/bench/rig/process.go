@@ -15,3 +15,16 @@ func CPUSeconds(pids ...int) (seconds float64) {
 	}
 	return seconds
 }
+
+// Memory returns the most memory that a process has had, and what it has now, in MiB; 0 if it is not there.
+func Memory(pid int) (peak, now float64) {
+	process, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, 0
+	}
+	status, err := process.NewStatus()
+	if err != nil {
+		return 0, 0
+	}
+	return float64(status.VmHWM) / (1 << 20), float64(status.VmRSS) / (1 << 20)
+}

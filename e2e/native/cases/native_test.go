@@ -19,9 +19,9 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/native/cases"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/validate"
-	"github.com/fedquota/fedquota/internal/validate/cases"
 )
 
 // TestAgainstKubernetes compares what is checked here with what a real control plane takes and counts.
