@@ -663,8 +663,11 @@ func (w *world) name(n *node) {
 	}
 }
 
+// unname takes a child out of its pool. One that has forgotten where it stood is out of it at once: it comes back as any
+// other comes.
 func (w *world) unname(n *node) {
 	if w.moves && n.now().exists {
+		n.stood = n.stood && n.now().member.Stands()
 		w.respec(n, func(o *object) { o.parent = "" })
 	}
 }
