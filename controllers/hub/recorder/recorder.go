@@ -215,15 +215,16 @@ func (r *Recorder) take(b *budget, all bool) ([]*record.Month, string) {
 func (r *Recorder) store(ctx context.Context, b *budget, all bool) (err error) {
 	defer func() { // as controllers do: what one budget has recorded must not end the hub manager of all
 		if p := recover(); p != nil {
-			b.again(r.Clock.Now().Add(pace.RetryInterval - r.Interval))
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+		if err != nil {
+			b.again(r.Clock.Now().Add(pace.RetryInterval - r.Interval))
 		}
 	}()
 	pieces, pool := r.take(b, all)
 	for _, piece := range pieces {
 		err := r.write(ctx, b.of, pool, piece)
 		if err != nil && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) && !apierrors.IsNotFound(err) {
-			b.again(r.Clock.Now().Add(pace.RetryInterval - r.Interval))
 			return err
 		}
 		b.drop()
