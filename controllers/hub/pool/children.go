@@ -13,6 +13,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
+	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/tenant"
 	"github.com/fedquota/fedquota/internal/validate"
 )
@@ -134,4 +135,25 @@ func ignoreNotFound(err error, key string) error {
 		return nil
 	}
 	return fmt.Errorf("reading %s: %w", key, err)
+}
+
+// inhabitants returns the keys of those that stand in a pool that is gone. FederatedQuotas are listed first: one that
+// goes to a pool that has come in its place meanwhile is in the first list, or counted there in the second.
+func (r *Reconciler) inhabitants(ctx context.Context, key, uid string) ([]string, error) {
+	var quotas quotav1alpha1.FederatedQuotaList
+	if err := r.Live.List(ctx, &quotas); err != nil {
+		return nil, fmt.Errorf("listing FederatedQuotas: %w", err)
+	}
+	var pools quotav1alpha1.QuotaPoolList
+	if err := r.Live.List(ctx, &pools); err != nil {
+		return nil, fmt.Errorf("listing QuotaPools: %w", err)
+	}
+	var all []*pool.Child
+	for i := range quotas.Items {
+		all = append(all, pool.ChildOfQuota(&quotas.Items[i]))
+	}
+	for i := range pools.Items {
+		all = append(all, pool.ChildOfPool(&pools.Items[i]))
+	}
+	return pool.TreeOf(pools.Items).Inhabitants(key, uid, all), nil
 }

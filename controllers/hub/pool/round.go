@@ -3,13 +3,11 @@ package pool
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -20,9 +18,9 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 	"github.com/fedquota/fedquota/internal/validate"
 )
 
@@ -62,9 +60,6 @@ type scope struct {
 	// needs is what the children need together.
 	needs amount.List
 }
-
-// obstacle is why something does not go on.
-type obstacle struct{ reason, message string }
 
 // gather reads all that a round is decided on, and takes it into the ledger.
 func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*scope, error) {
@@ -216,30 +211,9 @@ func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool
 	if err != nil {
 		return err
 	}
-	selected := r.counted(ctx, &rule.Placement, clusters)
+	selected := hubcapacity.Counted(ctx, r.Members, &rule.Placement, clusters)
 	p.Status.Capacity = capacity.StatusOf(capacity.Names(p.Spec.Hard, &rule.Capacity), selected, reports)
 	return nil
-}
-
-// counted returns the names of the Clusters whose nodes count, and the names of none that the placement gives: nobody
-// reports of those, which is said of them. What is said to be destroyed has no nodes, whatever it has reported last.
-func (r *Reconciler) counted(
-	ctx context.Context, placement *quotav1alpha1.CapacityPlacement, clusters []members.Cluster,
-) (counted []string) {
-	known := sets.New[string]()
-	for i := range clusters {
-		c := &clusters[i]
-		known.Insert(c.Name)
-		if capacity.Selects(placement, c.Name, c.Labels) && !members.Destroyed(ctx, r.Members, c.Cluster) {
-			counted = append(counted, c.Name)
-		}
-	}
-	for _, name := range placement.Clusters {
-		if !known.Has(string(name)) {
-			counted = append(counted, string(name))
-		}
-	}
-	return counted
 }
 
 // rebuild rebuilds a ledger that was lost, or put back, by a live list: what a cache shows of that may be old. If
@@ -320,6 +294,20 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// keepTorn notes a pool that is gone, or was created again, while others still stand in it: somebody has taken its
+// finalizer off. What it gave them is in use, and they may go on to use all of it.
+func (r *Reconciler) keepTorn(ctx context.Context, s *scope, key string, found *child) error {
+	e, _ := s.pool.Entry(key)
+	if !pool.IsPool(key) || found != nil && found.UID == e.UID {
+		return nil
+	}
+	inhabitants, err := r.inhabitants(ctx, key, e.UID)
+	if len(inhabitants) > 0 {
+		s.torn[key] = shares.Abbreviated(inhabitants)
+	}
+	return err
+}
+
 // contains says whether a child stands in this pool.
 func (s *scope) contains(c *child) bool {
 	return c.Stands() && c.Membership.UID == string(s.p.UID)
@@ -368,14 +356,13 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 // leaveOut counts what those have for which there is no room.
 func (s *scope) leaveOut(others []*child) {
 	for _, c := range others {
-		switch counted := s.pool.CountBeside(c.Child); {
-		case !counted:
+		if !s.pool.CountBeside(c.Child) {
 			s.expected = append(s.expected, c.Key)
-		case s.pool.Unsure(c.Child):
+			continue
+		}
+		s.leftOut = append(s.leftOut, c.Key)
+		if s.pool.Unsure(c.Child) {
 			s.unsure = append(s.unsure, c.Key)
-			fallthrough
-		default:
-			s.leftOut = append(s.leftOut, c.Key)
 		}
 	}
 	slices.Sort(s.leftOut)
@@ -484,35 +471,6 @@ func (s *scope) standing(key string, memory *memory) round.Standing {
 	}
 }
 
-func shapesOf(stored []quotav1alpha1.DemandShape) []round.Shape {
-	shapes := make([]round.Shape, len(stored))
-	for i, s := range stored {
-		shapes[i] = round.Shape{Amounts: amount.Saturate(s.Amounts, amount.Up), Unit: amount.Saturate(s.Unit, amount.Up)}
-	}
-	return shapes
-}
-
-// splitOf returns how the budget of a pool is split. Its children keep no respite: their own members do, and kept at
-// each level it would add up to room that nobody can use.
-func splitOf(spec *quotav1alpha1.QuotaPoolSpec) round.Split {
-	split := round.Split{
-		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(true),
-		Grains: amount.Saturate(spec.Distribution.Granularity, amount.Down),
-	}
-	if percent := spec.Rebalance.HeadroomPercent; percent != nil {
-		split.Options.HeadroomPercent = int64(*percent)
-	}
-	return split
-}
-
-// damping returns the least time between two moves of a child's part for headroom alone.
-func damping(spec *quotav1alpha1.QuotaPoolSpec) time.Duration {
-	if seconds := spec.Rebalance.DampingSeconds; seconds != nil {
-		return time.Duration(*seconds) * time.Second
-	}
-	return pace.DampingOf(true)
-}
-
 // parents returns which pool is above each, as their specs say.
 func (r *Reconciler) parents(ctx context.Context, p *quotav1alpha1.QuotaPool) (validate.Parents, error) {
 	var pools quotav1alpha1.QuotaPoolList
@@ -522,45 +480,6 @@ func (r *Reconciler) parents(ctx context.Context, p *quotav1alpha1.QuotaPool) (v
 	parents := validate.ParentsOf(pools.Items)
 	parents[quotav1alpha1.PoolName(p.Name)] = p.Spec.Parent
 	return parents, nil
-}
-
-// unusable says why the spec of a pool cannot be acted on; nothing if it can. A pool below a circle goes on with what
-// it has, and so does one above pools that are too many.
-func unusable(p *quotav1alpha1.QuotaPool, parents validate.Parents) obstacle {
-	problems, name := validate.Pool(&p.Spec), quotav1alpha1.PoolName(p.Name)
-	above, circle := parents.Above(name)
-	if parents.InCircle(name) || !circle && len(above) >= validate.MostLevels {
-		problems = append(problems, parents.Problems(name)...)
-	}
-	if len(problems) == 0 {
-		return obstacle{}
-	}
-	return obstacle{quotav1alpha1.ReasonInvalidSpec, problems.ToAggregate().Error()}
-}
-
-// memory is what the hub manager remembers of one pool. It is no part of the protocol: a restarted one goes on without
-// it.
-type memory struct {
-	// heard says that this process has seen all counted that name it.
-	heard bool
-	// ready is the reason of Ready that an event has told last.
-	ready string
-	// stored is when the status was written last.
-	stored time.Time
-	// moved is when the target of a child changed last, as long as that damps it.
-	moved map[string]time.Time
-}
-
-// note remembers which targets were moved by a round that is stored.
-func (m *memory) note(limits map[string]round.Limits, now time.Time, damping time.Duration) {
-	maps.DeleteFunc(m.moved, func(_ string, at time.Time) bool { return now.Sub(at) >= damping })
-	for key, byName := range limits {
-		for _, limit := range byName {
-			if limit.Moves() && limit.From > 0 {
-				m.moved[key] = now
-			}
-		}
-	}
 }
 
 // memoryOf returns what is remembered of a pool. Rounds use it one after the other.
