@@ -241,23 +241,35 @@ func TestNative(t *testing.T) {
 func testAlone(t *testing.T, c cluster) {
 	for name, charged := range alone {
 		t.Run(name+" alone", func(t *testing.T) {
-			namespace := "alone-" + strings.ReplaceAll(strings.ReplaceAll(name, ".", "-"), "/", "-")
-			quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"}}
-			quota.Spec.Hard = corev1.ResourceList{corev1.ResourceName(name): resource.MustParse("100")}
-			for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, quota} {
-				if err := c.Create(t.Context(), object); err != nil {
-					t.Fatal(err)
-				}
-			}
-			quota = c.counted(t, namespace)
-			object := c.create(t, namespace, rows["devices that are an extended resource"].object)
-			got := nativequota.Charge{Resource: nativequota.ResourceClaims, Object: object, Mapped: mapped}.To(&quota.Spec, quota.Status.Hard)
-			want := c.charged(t, namespace)
-			if diff := cmp.Diff(values(want), values(got)); diff != "" || charged != (len(want) > 0) {
-				t.Errorf("-charged +cost:\n%s", diff)
+			var got, want corev1.ResourceList
+			tries := 0
+			// Admission hears of classes and quotas a moment after they are there, and charges a claim when it comes.
+			err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+				tries++
+				got, want = c.chargeAlone(t, fmt.Sprintf("alone-%s-%d", strings.NewReplacer(".", "-", "/", "-").Replace(name), tries), name)
+				return charged == (len(want) > 0), nil
+			})
+			if diff := cmp.Diff(values(want), values(got)); diff != "" || err != nil {
+				t.Errorf("%v, -charged +cost:\n%s", err, diff)
 			}
 		})
 	}
+}
+
+// chargeAlone returns what a claim of devices costs in a new namespace with a quota of one name, and what it was charged.
+func (c cluster) chargeAlone(t *testing.T, namespace, name string) (cost, charged corev1.ResourceList) {
+	t.Helper()
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"}}
+	quota.Spec.Hard = corev1.ResourceList{corev1.ResourceName(name): resource.MustParse("100")}
+	for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, quota} {
+		if err := c.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	quota = c.counted(t, namespace)
+	object := c.create(t, namespace, rows["devices that are an extended resource"].object)
+	cost = nativequota.Charge{Resource: nativequota.ResourceClaims, Object: object, Mapped: mapped}.To(&quota.Spec, quota.Status.Hard)
+	return cost, c.charged(t, namespace)
 }
 
 // ends are what becomes of a pod before it is resized.
