@@ -391,13 +391,7 @@ func (s *scenario) repeats(member string) {
 	s.Helper()
 	const name = "persistentvolumeclaims"
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard[name] = resource.MustParse("9") })
-	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: "again"},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		},
-	}
+	claim := s.claim("again", "1Gi")
 	s.eventually("the agent to say that a claim is there", func(ctx context.Context) error {
 		err := s.member(member).Create(ctx, claim.DeepCopy())
 		if !apierrors.IsAlreadyExists(err) || !strings.Contains(err.Error(), "denied the request") {

@@ -50,11 +50,9 @@ func testTenant(t *testing.T, w *world) {
 	})
 	stayer.deploy(west, "train", 4, "1")
 	stayer.runs(west, "train", 4)
-	stayer.must(stayer.tryScale(t.Context(), west, "train", 12)) // at rest: native quota may let one too many in as limits rise
+	stayer.must(stayer.tryScale(t.Context(), west, "train", 12)) // beyond the budget: the observer of the pool judges it
+	stayer.asking(west)
 	leaver.runs(east, "web", 20)
-	if pods, err := stayer.podsOf(t.Context(), west, "train"); err != nil || len(pods) > 4 {
-		t.Errorf("%d of 4 cpus are used beside the 20 of the namespace that leaves: %v", len(pods), err)
-	}
 	leaver.undeploy(east, "web")
 	leaver.letGo()
 	stayer.runs(west, "train", 12)

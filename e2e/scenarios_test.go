@@ -66,6 +66,7 @@ func TestScenariosOfRestoresAndDemand(t *testing.T) {
 		{"limits follow demand", testDemand},
 		{"all want everything", testEverybody},
 		{"pods that need all of the budget", testWhole},
+		{"claims of a StatefulSet", testClaims},
 		{"a rollout in a full fleet", testRollout},
 		{"a lent min is reclaimed", testReclaim},
 		{"the fleet is full", testFull},

@@ -46,6 +46,8 @@ type Workload struct {
 	RefusedBy string
 	// Rollout says whose pods it makes.
 	Rollout Rollout
+	// Claims are the names of its templates of PersistentVolumeClaims: each pod has one of each, made before it.
+	Claims []string
 	// Template is the spec of its pods, trimmed; nil if it wants none.
 	Template *corev1.PodSpec
 }

@@ -98,6 +98,9 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	if unstated(lanes, &request.Charge) {
 		return ""
 	}
+	if request.Charge.Resource == nativequota.Claims && request.Name != "" {
+		request.Owner = g.Book.Claimant(request.Namespace, request.Owner)
+	}
 	request.Charge.Mapped = g.mapped(ctx, &request, lanes)
 	room, lacks := g.claims(ctx, request, lanes, now)
 	denial := g.pass(ctx, request, lacks, now)

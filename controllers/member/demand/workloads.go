@@ -88,6 +88,9 @@ func workloadOf(object any) (demand.Workload, bool) {
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
 		w.OneByOne = true
+		for i := range o.Spec.VolumeClaimTemplates {
+			w.Claims = append(w.Claims, o.Spec.VolumeClaimTemplates[i].Name)
+		}
 		w.Rollout = rolloutOf(o, w.Desired, replacesStateful(o))
 		w.Blocked = o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && o.Status.ReadyReplicas < o.Status.Replicas
 		return w, true
