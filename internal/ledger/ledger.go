@@ -125,6 +125,9 @@ func (l *Ledger) CountBeside(granted amount.List) {
 	l.sums = nil
 }
 
+// Beside returns what is counted of name of those that have no entry.
+func (l *Ledger) Beside(name corev1.ResourceName) int64 { return l.beside[name] }
+
 // Children returns the names of the children that have an entry, sorted.
 func (l *Ledger) Children() []string { return slices.Sorted(maps.Keys(l.entries)) }
 

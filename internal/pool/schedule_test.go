@@ -38,6 +38,7 @@ var kinds = map[string]rules{
 	"little room, moves restored":  {levels: 3, steady: true, moves: true, restores: true, few: true},
 	"little room, a pool reborn":   {levels: 2, steady: true, inside: true, reborn: true, few: true},
 	"little room, moves":           {levels: 3, steady: true, moves: true, inside: true, few: true},
+	"little room, moves alone":     {levels: 3, steady: true, moves: true, inside: true, alone: true, few: true},
 }
 
 const scheduleLength = 150

@@ -41,7 +41,7 @@ func (p *Pool) Moved(c *Child, own Membership, tree Tree) bool {
 	e, _ := p.Ledger.Entry(c.Key)
 	kept := e.Granted.Clone()
 	for name, granted := range kept {
-		kept[name] = granted - p.releasable(name, granted, path, meeting)
+		kept[name] = granted - p.releasable(name, granted, tree, path, meeting)
 	}
 	if kept.IsZero() {
 		p.drop(c.Key)
@@ -139,29 +139,54 @@ func (t Tree) counts(c *Child, path []*Node) (meeting int, counted bool) {
 
 // releasable returns how much of what was granted to a child that has moved becomes free. The pool where both ways up
 // meet counts the child twice until then, and if it is in debt by that, the pools below have to be as far in debt
-// themselves: else they would raise others by what is in use elsewhere.
-func (p *Pool) releasable(name corev1.ResourceName, granted int64, path []*Node, meeting int) int64 {
+// themselves: else they would raise others by what is in use elsewhere. What a pool counts beside its ledger is no such
+// debt: it goes as soon as who has that leaves, who may count above still, where it came from.
+func (p *Pool) releasable(name corev1.ResourceName, granted int64, tree Tree, path []*Node, meeting int) int64 {
 	if meeting <= 0 {
 		return granted
 	}
 	debt := granted
 	for i, n := range path[:meeting] {
-		sum := n.granted(name)
+		sum := n.entered(name)
 		if i == 0 {
-			sum = p.Ledger.Granted(name)
+			sum = p.Ledger.Granted(name) - p.Ledger.Beside(name)
 		}
-		debt = min(debt, n.excess(name, sum, path[i+1]))
+		debt = min(debt, n.excess(name, sum-tree.besideBelow(n, name), path[i+1]))
 	}
 	return max(debt, granted-path[meeting].debt(name))
 }
 
-// granted returns the sum of what a pool has granted of a name.
-func (n *Node) granted(name corev1.ResourceName) int64 {
+// besideBelow returns what the pools below one count of a name beside their ledgers.
+func (t Tree) besideBelow(over *Node, name corev1.ResourceName) int64 {
+	var sum int64
+	for _, n := range t {
+		if t.isBelow(n, over) {
+			sum = amount.Add(sum, n.granted(name)-n.entered(name))
+		}
+	}
+	return sum
+}
+
+// isBelow says whether a pool stands below another one.
+func (t Tree) isBelow(n, over *Node) bool {
+	for range t {
+		if n = t.standsIn(n.Membership); n == nil || n.UID == over.UID {
+			break
+		}
+	}
+	return n != nil && n.UID == over.UID
+}
+
+// granted returns the sum of what a pool has granted of a name, with what it counts beside its ledger.
+func (n *Node) granted(name corev1.ResourceName) int64 { return max(n.entered(name), n.Granted[name]) }
+
+// entered returns the sum of what a pool has granted of a name to those that have an entry.
+func (n *Node) entered(name corev1.ResourceName) int64 {
 	var sum int64
 	for _, e := range n.Entries {
 		sum = amount.Add(sum, e.Granted[name])
 	}
-	return max(sum, n.Granted[name])
+	return sum
 }
 
 // debt returns how much more a pool has granted of a name than it splits, Unknown while it has yet to be told how much
