@@ -120,7 +120,7 @@ func (w *world) uninstall() {
 			continue
 		}
 		_ = server.Delete(ctx, object.DeepCopy())
-		err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 			return apierrors.IsNotFound(server.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy())), nil
 		})
 		if err != nil {

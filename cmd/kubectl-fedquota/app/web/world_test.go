@@ -34,7 +34,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/schemes"
 )
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // world is a page that shows a hub of which a state was recorded.
 type world struct {
