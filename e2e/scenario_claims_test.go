@@ -4,12 +4,16 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,8 +48,22 @@ func testClaims(t *testing.T, w *world) {
 		}
 		return err
 	})
+	s.eventually("an event that says what a StatefulSet waits for", func(ctx context.Context) error {
+		var events eventsv1.EventList
+		err := s.member(east).List(ctx, &events, client.InNamespace(s.key.Namespace))
+		says := func(e eventsv1.Event) bool {
+			return e.Regarding.UID == set.UID && e.Reason == quotav1alpha1.ReasonWaitingForQuota &&
+				strings.Contains(e.Note, "requests.storage 12Gi of 12Gi used")
+		}
+		if err == nil && !slices.ContainsFunc(events.Items, says) {
+			err = errors.New("there is none")
+		}
+		return err
+	})
 	s.must(s.member(west).DeleteAllOf(s.Context(), &corev1.PersistentVolumeClaim{}, client.InNamespace(s.key.Namespace)))
-	s.Logf("its pods after %s", s.runs(east, "store", 3).Round(time.Millisecond))
+	took := s.runs(east, "store", 3)
+	s.must(s.member(east).Get(s.Context(), client.ObjectKeyFromObject(set), set))
+	s.Logf("its pods after %s, woken at %q", took.Round(time.Millisecond), set.Annotations[quotav1alpha1.PokedAnnotation])
 	s.must(s.member(east).Delete(s.Context(), set, client.PropagationPolicy(metav1.DeletePropagationForeground)))
 	s.runs(east, "store", 0)
 	s.must(s.member(east).DeleteAllOf(s.Context(), &corev1.PersistentVolumeClaim{}, client.InNamespace(s.key.Namespace)))

@@ -98,7 +98,7 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	if unstated(lanes, &request.Charge) {
 		return ""
 	}
-	if request.Charge.Resource == nativequota.Claims && request.Name != "" {
+	if request.Charge.Resource == nativequota.Claims && request.Name != "" { // one that is to grow asks for itself
 		request.Owner = g.Book.Claimant(request.Namespace, request.Owner)
 	}
 	request.Charge.Mapped = g.mapped(ctx, &request, lanes)
