@@ -23,6 +23,11 @@ var poolMutants = []mutant{
 		pkg: poolTests, test: "TestMoveBelowOnePool",
 	},
 	{
+		protection: "moves: what a full pool counts beside its ledger lets go of nothing",
+		in:         "Pool.releasable", old: "sum-tree.besideBelow(n, name)", new: "sum",
+		pkg: "internal/pool", test: "TestMovedAndCountedBeside/in_a_pool_beside",
+	},
+	{
 		protection: "moves: a pool stays in its own while it counts what has moved from it",
 		in:         "controllers/hub/pool.Reconciler.parentOf", old: "ledger.Loses(c.Child)",
 		new: "false",

@@ -140,7 +140,7 @@ func (t Tree) counts(c *Child, path []*Node) (meeting int, counted bool) {
 // releasable returns how much of what was granted to a child that has moved becomes free. The pool where both ways up
 // meet counts the child twice until then, and if it is in debt by that, the pools below have to be as far in debt
 // themselves: else they would raise others by what is in use elsewhere. What a pool counts beside its ledger is no such
-// debt: it goes as soon as who has that leaves, who may count above still, where it came from.
+// debt: it goes once its holder leaves, who may still count in the pool that he came from.
 func (p *Pool) releasable(name corev1.ResourceName, granted int64, tree Tree, path []*Node, meeting int) int64 {
 	if meeting <= 0 {
 		return granted
